@@ -6,7 +6,7 @@ BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 READY := $(VENV)/.has-dev
 NODE := node_modules
 NODE_READY := $(NODE)/.ready
-# The lock is for recipes that run at once: one apt-get at a time.
+# The lock lets parallel recipes run one apt-get at a time.
 APT = SUDO=$$([ "$$(id -u)" = 0 ] || echo sudo); export DEBIAN_FRONTEND=noninteractive; \
 	alone="flock -o Makefile"; $$alone $$SUDO apt-get update -qq && \
 	$$alone $$SUDO apt-get install -y -qq --no-install-recommends
@@ -31,12 +31,12 @@ help:
 	@echo "make fuzz    random bytes for every parser of outside bytes: FUZZ=60 seconds each"
 	@echo "make clean   remove what these commands have set up"
 
-# Noise and digits need more than the demo as it stands: those who ask for them get it.
+# The demo with noise or digits needs further extras, which are installed on demand.
 MORE := $(if $(filter %laplace %gaussian,$(ARGS)),noise) $(if $(filter %digits,$(ARGS)),sim)
 demo: $(VENV)/.has-demo $(MORE:%=$(VENV)/.has-%)
 	$(BIN)/crowdml demo $(ARGS)
 
-# The tests start hundreds of programs, so Python keeps what it has compiled for the next one.
+# The tests start hundreds of programs, so Python keeps compiled files for the next program.
 unexport PYTHONDONTWRITEBYTECODE
 
 # Tests wait for servers and browsers half of the time, so each core gets three workers.
@@ -44,8 +44,8 @@ WORKERS ?= $(shell $(PYTHON) -c 'import os; print(3 * os.cpu_count())')
 PYTEST = $(BIN)/pytest -q -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 SYSTEM := certutil chromium firefox mosquitto nginx postgresql
 
-# The tests of the JavaScript run while pip installs, the checks beside the tests of the Python. The
-# output of a check is shown when the check ends.
+# Run the tests of the JavaScript while pip installs, and the checks beside the tests of the Python.
+# The output of a check is shown when the check ends.
 test:
 	@$(MAKE) --no-print-directory -j 4 --output-sync=line $(READY) $(NODE_READY) system javascript
 	@$(MAKE) --no-print-directory -j 3 --output-sync=target suite $(CHECKS)
@@ -56,27 +56,27 @@ suite: compiled collected
 pytest:
 	$(PYTEST) $(ARGS)
 
-# Only what runs in the tests' own processes counts, not the servers and devices that they start.
+# Coverage counts only the tests' own processes, not the servers and devices that they start.
 coverage: $(READY) $(NODE_READY) $(SYSTEM)
 	$(PYTEST) --cov crowdml --cov-branch --cov-report term:skip-covered \
 		--cov-report html:site/coverage $(ARGS)
 
-# Change one place after the other, and see a test fail. FILES are modules; all of three packages if
-# none is named, which takes about half an hour of one core.
+# Change one place after the other; a test must fail each time. FILES are modules; the default is
+# all modules of three packages, which takes about half an hour on one core.
 mutants: $(READY)
 	$(BIN)/python -m tests.mutants $(FILES)
 
-# Every page and state, on a desktop and a phone, in light and dark, in every language.
+# Take pictures of every page and state, on a desktop and a phone, in light and dark, in every language.
 screenshots: $(READY) $(NODE_READY) chromium
 	$(BIN)/python -m tests.browser.screenshots $(ARGS)
 
-# Style, types, and what can be tested without browsers, crowds and the clock, in two minutes.
+# Check style and types, and run the tests without browsers, crowds and servers, in two minutes.
 quick: $(READY) $(NODE_READY)
 	@$(MAKE) --no-print-directory -j 3 --output-sync=target core $(CHECKS)
 
 CORE := tests/learning tests/models tests/optim tests/privacy tests/protocol \
 	tests/device/test_device.py tests/device/test_device_store.py \
-	tests/server/database tests/server/log
+	tests/server/database tests/server/log tests/test_words.py
 core:
 	@$(MAKE) --no-print-directory --output-sync=none pytest ARGS="$(CORE) $(ARGS)"
 
@@ -99,12 +99,12 @@ layers: $(READY)
 workflows: $(NODE_READY)
 	node tests/workflows.mjs .github/workflows/*.yml
 
-# Node 18 has the browser's cryptography only on demand; later ones have it always.
+# Node 18 needs an option for the browser's cryptography; later versions do not.
 javascript: $(NODE_READY)
 	@said=$$(NODE_OPTIONS=--experimental-global-webcrypto node --test tests/web/*.test.js) \
 		|| { echo "$$said"; exit 1; }; echo "tests of the JavaScript:"; tail -n 8 <<< "$$said"
 
-# One process compiles the simulator, and one the tests, or every worker would.
+# One process compiles the simulator and one the tests; otherwise every worker would compile them.
 compiled: $(READY)
 	$(BIN)/crowdml simulate --dataset digits --devices 50 --mechanism laplace --epsilon 1 --rate 30 \
 		--trials 1 > /dev/null
@@ -112,30 +112,30 @@ compiled: $(READY)
 collected: $(READY)
 	-@$(BIN)/pytest --collect-only -q > /dev/null
 
-# Known faults of what is installed. Where the list of them cannot be had, that is no fault of ours.
+# Known vulnerabilities of what is installed. Without the list of them, the check is skipped.
 vulnerabilities: $(READY)
 	@found=$$(timeout 60 $(BIN)/pip-audit --requirement constraints.txt --no-deps --disable-pip \
 		--progress-spinner off 2>&1); \
 	if grep -q '^Found [0-9]' <<< "$$found"; then echo "$$found"; exit 1; fi; \
 	grep -q '^No known' <<< "$$found" && ! grep -q 'could not be audited' <<< "$$found" \
-		|| echo "pip-audit could not look at everything; go on without it"
+		|| echo "pip-audit could not check everything; continuing without it"
 
 docs: $(READY)
 	$(BIN)/python -m docs.site site
 	@echo "open site/index.html"
 
-# What a device does, without what only Linux has: brokers, browsers, PostgreSQL.
+# The tests of a device that need nothing from Linux: no brokers, browsers or PostgreSQL.
 device: $(READY)
 	$(BIN)/python -m pytest -q -n $(WORKERS) tests/device/test_device.py tests/device/test_device_store.py \
 		tests/models tests/privacy tests/protocol $(ARGS)
 
-# The sdist from the sources, and the wheel from the sdist, as an index gets them.
+# Build the sdist from the sources, and the wheel from the sdist, as a package index gets them.
 dist: $(READY)
 	rm -rf dist
 	$(BIN)/python -m hatchling build --target sdist --directory dist
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist dist/*.tar.gz
 
-# Slow: every extra is downloaded into an environment of its own. EXTRAS="demo tutorial" tries these alone.
+# Slow: every extra is downloaded into its own environment. EXTRAS="demo tutorial" tries only these two.
 release-check: $(VENV)/.has-release dist
 	$(BIN)/python -m tests.packaging.release check $(EXTRAS)
 
@@ -145,13 +145,13 @@ release-tag: $(READY)
 sbom: $(VENV)/.has-release dist
 	$(BIN)/python -m tests.packaging.release sbom
 
-# Docker where its engine runs, or buildah as root, which needs no registry.
+# Use Docker if its engine runs, otherwise buildah as root, which needs no registry.
 BUILDER ?= $(shell docker info >/dev/null 2>&1 && echo docker || echo buildah)
 image:
 	@[ "$(BUILDER)" != buildah ] || $(MAKE) --no-print-directory buildah
 	DOCKER_BUILDKIT=1 $(PYTHON) -m tests.packaging.image build $(BUILDER)
 
-# The image's server on PostgreSQL, with a root that is read-only; the files for Compose and Caddy.
+# Run the image's server on PostgreSQL with a read-only root; check the files for Compose and Caddy.
 image-check: $(READY) caddy compose postgresql
 	@$(MAKE) --no-print-directory image BUILDER=buildah
 	$(BIN)/python -m tests.packaging.image check
@@ -172,8 +172,8 @@ soak: $(READY) postgresql
 	FUZZED=10000 RUNS=1000 $(BIN)/pytest -q tests/server/http/test_fuzz.py tests/integration/test_machine.py
 	$(BIN)/python -m tests.soak $(SOAK)
 
-# Every parser of outside bytes in turn, for FUZZ seconds each. An input that fails is kept in the
-# folder of this file; add it to tests/fuzz/corpus when the fault is fixed.
+# Fuzz every parser of outside bytes in turn, for FUZZ seconds each. An input that fails is kept in
+# the folder of this file; add it to tests/fuzz/corpus when the fault is fixed.
 FUZZ ?= 60
 DOORS := $(notdir $(wildcard tests/fuzz/corpus/*))
 .PHONY: fuzz $(DOORS:%=fuzz-%)
@@ -184,7 +184,7 @@ $(DOORS:%=fuzz-%): fuzz-%: $(READY)
 	$(BIN)/python -m tests.fuzz $* -max_total_time=$(FUZZ) -max_len=4096 -verbosity=0 \
 		.fuzz/$* tests/fuzz/corpus/$*
 
-# One environment, and a mark for each extra that is in it. Python compiles what is used when it is.
+# One environment, with a marker file for each installed extra. Python compiles modules on first use.
 $(VENV)/.has-%: pyproject.toml constraints.txt | $(BIN)/pip
 	@echo "installing what crowdml[$*] needs: a minute or two"
 	$(BIN)/python -m pip install --no-compile --constraint constraints.txt --editable '.[$*]'
@@ -201,7 +201,7 @@ $(NODE_READY): package.json
 	npm install --no-package-lock --no-audit --no-fund --loglevel=error
 	@touch $@
 
-# What the tests need from the system: Debian's and Ubuntu's packages, unless it is there already.
+# Install what the tests need from the system, from Debian's or Ubuntu's packages, unless installed.
 .PHONY: system venv-package node buildah caddy certutil compose chromium firefox mosquitto nginx postgresql
 
 system: $(SYSTEM)
@@ -215,7 +215,7 @@ node:
 	@{ $(NODE_IS_THERE); } >/dev/null 2>&1 \
 		|| { echo "the tests need Node 18 or newer with npm; install them"; exit 1; }
 
-# Ubuntu's chromium-browser may be a stub that only asks for a snap, so each is tried.
+# Ubuntu's chromium-browser may be a stub that only asks for a snap, so each name is tried.
 CHROMIUM_IS_THERE = for each in $${CHROMIUM:-chromium google-chrome google-chrome-stable \
 	chromium-browser}; do "$$each" --version && exit 0; done
 chromium:
@@ -224,31 +224,31 @@ chromium:
 	@( $(CHROMIUM_IS_THERE); exit 1 ) >/dev/null 2>&1 \
 		|| { echo "the tests need Chromium; install it, or set CHROMIUM=/path/to/it"; exit 1; }
 
-# Tells Chromium which authorities to trust; without it the tests of certificates are left out.
+# certutil sets the authorities that Chromium trusts; without it the tests of certificates are skipped.
 certutil:
 	@command -v certutil >/dev/null || { $(APT) libnss3-tools; } >/dev/null 2>&1 \
-		|| echo "no certutil to be had; go on without it"
+		|| echo "certutil is not available; continuing without it"
 
-# Ubuntu's firefox is a stub for a snap; without Firefox its one test is left out.
+# Ubuntu's firefox is a stub for a snap; without Firefox its one test is skipped.
 firefox:
 	@firefox-esr --version >/dev/null 2>&1 || firefox --version >/dev/null 2>&1 \
-		|| { $(APT) firefox-esr; } >/dev/null 2>&1 || echo "no Firefox to be had; go on without it"
+		|| { $(APT) firefox-esr; } >/dev/null 2>&1 || echo "Firefox is not available; continuing without it"
 
-# Debian's package starts a server of its own, which the tests leave alone.
+# Debian's package starts its own server, which the tests do not use.
 POSTGRESQL_IS_THERE = ls /usr/lib/postgresql/*/bin/initdb || initdb --version
 postgresql:
 	@{ $(POSTGRESQL_IS_THERE); } >/dev/null 2>&1 || { $(APT) postgresql; }
 	@{ $(POSTGRESQL_IS_THERE); } >/dev/null 2>&1 \
 		|| { echo "the tests need PostgreSQL; install it"; exit 1; }
 
-# The tests start brokers of their own; the package's service is not needed for that.
+# The tests start their own brokers, so the package's service is stopped.
 MOSQUITTO_IS_THERE = PATH="$$PATH:/usr/sbin:/usr/local/sbin" command -v mosquitto
 mosquitto:
 	@$(MOSQUITTO_IS_THERE) >/dev/null || { $(APT) mosquitto; \
 		[ ! -d /run/systemd/system ] || $$SUDO systemctl disable --quiet --now mosquitto; }
 	@$(MOSQUITTO_IS_THERE) >/dev/null || { echo "the tests need mosquitto; install it"; exit 1; }
 
-# Debian's package starts a service on port 80, which nobody asked for.
+# Debian's package starts a service on port 80, which is stopped here.
 NGINX_IS_THERE = PATH=$$PATH:/usr/sbin nginx -v >/dev/null 2>&1
 nginx:
 	@$(NGINX_IS_THERE) || { $(APT) nginx-light; \
@@ -258,7 +258,7 @@ nginx:
 buildah:
 	@{ buildah --version && debootstrap --version; } >/dev/null 2>&1 || { $(APT) buildah debootstrap; }
 
-# Debian's package starts a service on port 80, as nginx's does.
+# Debian's package starts a service on port 80, as nginx does; it is stopped here.
 caddy:
 	@caddy version >/dev/null 2>&1 || { $(APT) caddy; \
 		{ $$SUDO systemctl disable --now caddy || $$SUDO service caddy stop; } >/dev/null 2>&1; true; }

@@ -1,4 +1,4 @@
-"""The time of a check-in's work for samples that a server tries to tell apart by it.
+"""Measure whether the time of a check-in's work reveals anything about its samples.
 
     python benchmarks/checkin_time.py [python|javascript|one-file]
 
@@ -58,7 +58,7 @@ Side = dict[str, Any]
 
 
 def pairs() -> Iterator[tuple[str, Side, Side]]:
-    """What a pair is, and its two sides: w is the same for both."""
+    """Return each pair's name and its two sides; w is the same for both sides."""
     rng = np.random.default_rng(0)
     up = np.zeros(FEATURES)
     up[0], up[1:] = 0.6, 0.01 * rng.normal(size=FEATURES - 1)
@@ -67,7 +67,7 @@ def pairs() -> Iterator[tuple[str, Side, Side]]:
     tiny[1:] = 5e-324
 
     def apart(score: float) -> list[float]:
-        """Every score but the first lies so far below it for `up`, above it for `down`."""
+        """Return a w whose other scores are below the first for `up`, and above it for `down`."""
         w = np.zeros((CLASSES, FEATURES))
         w[1:, 0] = -score / 0.6
         return w.astype(np.float32).astype(float).ravel().tolist()  # type: ignore[no-any-return]

@@ -1,6 +1,6 @@
-"""How much disk a log takes, with and without what its check-ins told.
+"""Measure how much disk a log takes, with and without its payloads.
 
-Run: python benchmarks/disk.py [CHECK-INS] [BYTES TOLD]
+Run: python benchmarks/disk.py [CHECK-INS] [BYTES OF A PAYLOAD]
 """
 
 import os
@@ -19,24 +19,24 @@ from crowdml.server.database.entry import LogEntry
 
 GROUP = 1000
 SNAPSHOT = os.urandom(12_000)
-"""That of 500 parameters: w, its average, history."""
+"""A snapshot of 500 parameters: w, its average, history."""
 
 
-def main(checkins: int, told: int) -> None:
+def main(checkins: int, payload_size: int) -> None:
     for keep in (False, True):
         with tempfile.TemporaryDirectory() as folder:
             began = time.perf_counter()
-            size = fill(Path(folder) / "log.db", checkins, told, keep)
+            size = fill(Path(folder) / "log.db", checkins, payload_size, keep)
             seconds = time.perf_counter() - began
         what = "all kept" if keep else "what snapshots cover is dropped"
         print(
-            f"{checkins:,} check-ins of {told} bytes, {what}: {size / 1e6:,.0f} MB, "
+            f"{checkins:,} check-ins of {payload_size} bytes, {what}: {size / 1e6:,.0f} MB, "
             f"{size / checkins:.0f} bytes each, {seconds:.0f} s",
             flush=True,
         )
 
 
-def fill(file: Path, checkins: int, told: int, keep: bool) -> int:
+def fill(file: Path, checkins: int, payload_size: int, keep: bool) -> int:
     with closing(Store(f"sqlite:///{file}")) as store:
         task = store.create_task(bench_task()).id
         people = checkins // 10
@@ -48,7 +48,7 @@ def fill(file: Path, checkins: int, told: int, keep: bool) -> int:
                     for n in range(first, first + GROUP)
                 ]
                 connection.execute(sa.insert(schema.devices), rows)
-        log, body = store.log(task), os.urandom(told)
+        log, body = store.log(task), os.urandom(payload_size)
         for first in range(1, checkins + 1, GROUP):
             entries = [
                 LogEntry(task, seq, seq % people, f"{seq:022x}", 0, seq - 1,

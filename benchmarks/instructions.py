@@ -1,4 +1,4 @@
-"""Instructions of a check-in, counted by Valgrind, which no load on the machine changes.
+"""Count the instructions of a check-in with Valgrind, which no load on the machine changes.
 
 python benchmarks/instructions.py
 """
@@ -16,7 +16,7 @@ from crowdml.bench.task import BATCH, CLASSES, FEATURES
 
 COUNTED = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
 FEW, MANY = 1, 5
-"""Check-ins of two runs: what they differ by is the check-ins' alone, the rest is the start."""
+"""The check-ins of two runs: their difference is due to the check-ins, the rest to the start."""
 
 PACKAGE = """
 import csv, sys
@@ -54,7 +54,7 @@ def _line(k: int) -> str:
 
 
 def _count(*arguments: object) -> int:
-    """The instructions of a Python program."""
+    """Count the instructions of a Python program."""
     said = _run(*COUNTED, sys.executable, *arguments)
     return int(re.findall(r"I +refs: +([\d,]+)", said)[0].replace(",", ""))
 

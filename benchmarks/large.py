@@ -1,4 +1,4 @@
-"""What models of 10⁵ and 10⁶ parameters cost a server and a device.
+"""Measure what models of 10⁵ and 10⁶ parameters cost a server and a device.
 
 Run: python benchmarks/large.py
 """
@@ -81,7 +81,7 @@ def _checkin(task: Task, number: int) -> bytes:
 
 
 def _device(server: ServerProcess, task: Task, file: Path) -> float:
-    """The CPU of one check-in, with the samples that it takes."""
+    """Measure the CPU of one check-in, with the samples that it takes."""
     x = np.random.default_rng(0).normal(size=(BATCH, task.terms.features.count))
     with Device.join(server.url, task.name, file=file) as device:
         began = time.process_time()

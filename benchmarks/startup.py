@@ -1,4 +1,4 @@
-"""How long a command takes to start, beside a Python that does nothing.
+"""Measure how long a command takes to start, beside a Python that does nothing.
 
 Run: python benchmarks/startup.py [ROUNDS]
 """
@@ -24,7 +24,7 @@ def main(rounds: int) -> None:
     best = [
         [min(each) for each in zip(*column, strict=True)] for column in zip(*timed, strict=True)
     ]
-    print(f"{'best of ' + str(rounds):>20}    wall     CPU   CPU / that of python -c pass")
+    print(f"{'best of ' + str(rounds):>20}    wall     CPU   CPU / CPU of python -c pass")
     for name, (wall, cpu) in zip(COMMANDS, best, strict=True):
         print(f"{name:>20}  {wall:.3f} s {cpu:.3f} s  {cpu / best[0][1]:.1f}")
 

@@ -1,4 +1,4 @@
-"""Every error that crowdml raises on purpose.
+"""Define every error that crowdml raises on purpose.
 
 ```
 CrowdmlError
@@ -56,7 +56,7 @@ class CrowdmlError(Exception):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What it says, for people; a line break in a value that it quotes begins no line."""
+        """Return the message as lines; a line break in a quoted value does not begin a line."""
         return (str(self),)
 
 
@@ -65,7 +65,7 @@ class InvalidInput(CrowdmlError, ValueError):
 
 
 class DoubtfulRows(InvalidInput):
-    """Rows of a source that cannot be in the task's units; nothing was spent on them."""
+    """Report rows that cannot be in the task's units; nothing was spent on them."""
 
 
 class InvalidSample(InvalidInput):

@@ -38,7 +38,7 @@ __all__ = ["DirectionMod"]
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
 LENGTH = DirectionMechanism(1.0, 2, 1, 1).length
-"""That of the mechanism's unit, in which the clipping norm is said."""
+"""The length of the mechanism's unit; the clipping norm is a multiple of it."""
 
 MOST_ROUNDS = 1_000_000
 """The ledger says when it is enough."""
@@ -70,7 +70,7 @@ class DirectionMod:
         rounds: K, the number of rounds that share ε. After K rounds, or when the ledger has no ε
             left, the client replies with an error and does not call its app.
         clipping_norm: S, as in Flower: longer updates are shortened to S.
-        folder: Where ledgers are kept, on the client's side: one for each `partition-id` of
+        folder: The folder of the ledgers, on the client's side: one for each `partition-id` of
             Flower's node configuration, or a single ledger. The promise ends if it is lost.
         directions: k.
         chance: The source of all randomness; the system's secure generator by default.
@@ -225,7 +225,7 @@ def _update(
         if not np.isfinite(update).all():
             raise InvalidInput("an update must be finite, found nan or inf.")
     except Exception:
-        logger.exception("the app gave no update, so that a random direction is told")
+        logger.exception("the app gave no update, so a random direction is sent")
         return np.zeros(sum(array.size for array in _real(sent).values()))
     return update
 

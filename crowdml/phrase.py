@@ -22,7 +22,7 @@ __all__ = [
 
 NAME = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
 DEEPEST, LONGEST, LARGEST = 16, 10_000, 1e30
-"""Of a phrase that is read: its nested phrases, the length of each text, and its numbers."""
+"""The limits of a phrase that is read: nested phrases, the length of a text, and numbers."""
 
 
 class Number(str):

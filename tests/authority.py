@@ -1,4 +1,4 @@
-"""A certificate authority of the tests' own."""
+"""Act as a certificate authority for tests."""
 
 import datetime
 from pathlib import Path
@@ -13,13 +13,13 @@ __all__ = ["certify"]
 def certify(
     folder: Path, host: str = "localhost", days: float = 1.0, since: float = -2.0
 ) -> tuple[Path, str]:
-    """The authority's certificate, and `CERT,KEY` of a server here that it vouches for.
+    """Write the authority's certificate, and `CERT,KEY` of a server on this machine that it signs.
 
     Args:
-        folder: Where to write both; it is made.
+        folder: The folder to write both to; it is created.
         host: The server's name.
         days: How long the server's certificate is valid from now on.
-        since: From how many days on it is valid, as seen from now.
+        since: In how many days it becomes valid.
     """
     folder.mkdir()
     root_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())

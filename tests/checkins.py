@@ -1,4 +1,4 @@
-"""The check-ins of the built-in mechanisms, as types: programs make them when they are needed."""
+"""Provide the check-in types of the built-in mechanisms, which programs make on demand."""
 
 from typing import TYPE_CHECKING
 

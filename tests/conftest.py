@@ -1,4 +1,4 @@
-"""Which tests run in the same process, where several share the work; and how long examples take."""
+"""Group tests that share work into one process, and give every example enough time."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -12,19 +12,19 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from tests.servers import Start
 
-# A busy machine is slow, and that is not a fault of what is tested.
+# On a busy machine everything is slow, and the tests must still pass.
 settings.register_profile(
     "steady", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("steady")
 
 SHARED = {"found": "reproduction", "portal": "portal"}
-"""What takes long to make once for all tests that look at it."""
+"""Fixtures that take long to make, each made once for all tests that use it."""
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _cheap_passwords() -> Iterator[None]:
-    """Argon2 takes long on purpose. A server of its own process still does, for unknown names."""
+    """Make Argon2 fast in the tests' processes; a server in its own process keeps it slow."""
     cheap = partial(argon2.PasswordHasher, time_cost=1, memory_cost=8, parallelism=1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(argon2, "PasswordHasher", cheap)
@@ -33,7 +33,7 @@ def _cheap_passwords() -> Iterator[None]:
 
 @pytest.fixture
 def start(tmp_path: Path) -> "Iterator[Start]":
-    """Servers that a test may kill and start again."""
+    """Start servers that a test may kill and start again."""
     from tests.servers import starter
 
     with starter(tmp_path) as start:
@@ -42,7 +42,7 @@ def start(tmp_path: Path) -> "Iterator[Start]":
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep together, for `--dist loadgroup`, the tests that share a server or a long simulation."""
+    """Group tests that share a server or a long simulation, for `--dist loadgroup`."""
     for item in items:
         if isinstance(item, pytest.Function) and not item.get_closest_marker("xdist_group"):
             group = _group(item)

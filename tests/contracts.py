@@ -1,4 +1,4 @@
-"""Contracts on imports that import-linter does not bring along; pyproject.toml names them."""
+"""Define contracts on imports that import-linter does not have; pyproject.toml names them."""
 
 from collections.abc import Iterator
 
@@ -9,10 +9,10 @@ __all__ = ["Doors"]
 
 
 class Doors(Contract):
-    """A module is named by its own package alone; everybody else imports from the package.
+    """Allow only a module's own package to name it; everybody else imports from the package.
 
     The modules of the root package itself may be named by everybody. What `from package import
-    name` imports is the package's to show, also where a module has the same name.
+    name` imports is the package's choice, also where a module has the same name.
     """
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:

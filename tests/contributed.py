@@ -1,4 +1,4 @@
-"""The mechanism that CONTRIBUTING.md adds."""
+"""Provide the mechanism that CONTRIBUTING.md adds."""
 
 import sys
 from types import ModuleType
@@ -13,7 +13,7 @@ PRIVACY, TERMS, REGISTERED, MODULE, REGISTRY, GERMAN = steps("Add a mechanism")
 
 
 def _written(file: str, code: str) -> ModuleType:
-    """The module of a file that is not there."""
+    """Import the code of a step as the module that the step would write."""
     name = file.removesuffix(".py").replace("/", ".")
     module = sys.modules[name] = ModuleType(name)
     exec(compile(code, file, "exec"), vars(module))
@@ -25,7 +25,7 @@ SIGN = vars(_written(TERMS.file, TERMS.code))["SIGN"]
 
 
 def register() -> None:
-    """Follow the step that registers it. Importing this module alone changes no registry."""
+    """Follow the step that registers the mechanism. Importing this module does not register it."""
     imports, _, entry = REGISTERED.code.rpartition("\n\n")
     names: dict[str, object] = {}
     exec(imports, names)

@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md, followed to the letter: what it says to write, and where."""
+"""Read the steps of CONTRIBUTING.md: what to write, and where."""
 
 import re
 from pathlib import Path
@@ -11,14 +11,14 @@ ROOT = Path(__file__).parents[1]
 
 
 class Step(NamedTuple):
-    """One thing to do: `Write` a file or `Add to` it, and the code."""
+    """Describe one thing to do: `Write` a file or `Add to` it, and the code."""
 
     what: str
     file: str
     code: str
 
     def done(self, text: str, table: str) -> str:
-        """The file's new text; what is added goes to the imports and to the end of the table."""
+        """Return the file's new text; additions go to the imports and to the end of the table."""
         if self.what == "Write":
             return self.code
         if self.file.endswith(".toml"):
@@ -34,7 +34,7 @@ class Step(NamedTuple):
 
 
 def steps(section: str) -> list[Step]:
-    """Those of a section with this title, in order."""
+    """Return the steps of the section with this title, in order."""
     text = (ROOT / "CONTRIBUTING.md").read_text()
     found = re.findall(
         r"(Write|Add to)\s+`([^`]+)`:\n\n   ```\w+\n(.*?)\n   ```",
@@ -45,7 +45,7 @@ def steps(section: str) -> list[Step]:
 
 
 def overlay(folder: Path, source: Path, changed: dict[str, str]) -> Path:
-    """A folder of links to all files of another one, but for those that are changed or new."""
+    """Make a folder of links to all files of another folder, except for changed and new files."""
     for path in source.rglob("*"):
         link = folder / path.relative_to(source)
         if path.is_file() and str(path.relative_to(source)) not in changed:

@@ -1,11 +1,11 @@
 """Mutation testing: change the code in one place, and see a test fail.
 
-Each mutant runs in a forked process: libraries are imported once and the package afresh, with one
+Each mutant runs in a forked process: libraries are imported once, and the package again with one
 module replaced. Only the tests that reach the changed line run, the quickest first. A survivor
 must be explained in `tests/mutants.toml`.
 
 Why no library: mutmut 3 leaves out decorated functions and constants, and most formulas here are
-properties or constants; cosmic-ray starts Python and imports everything anew for each mutant.
+properties or constants; cosmic-ray starts Python and imports everything again for each mutant.
 """
 
 import argparse
@@ -34,7 +34,7 @@ EXPLAINED = Path(__file__).with_suffix(".toml")
 
 
 class Replaced(SourceFileLoader):
-    """An importer of one mutant in the place of its module."""
+    """Import one mutant in place of its module."""
 
     def __init__(self, mutant: Mutant) -> None:
         name = mutant.file.removesuffix(".py").replace("/", ".")
@@ -64,7 +64,7 @@ def in_child(work: Callable[[], Any], cpu_seconds: int) -> Any:
 
 
 def survives(mutant: Mutant, reach: Reach) -> bool:
-    """Whether all tests that reach a mutant pass, in a few times their usual time."""
+    """Decide whether all tests that reach a mutant pass, within a few times their usual time."""
     tests = reach.of(mutant)
 
     def tested() -> int:
@@ -78,7 +78,7 @@ def survives(mutant: Mutant, reach: Reach) -> bool:
 
 
 def prepare() -> Reach:
-    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # plugins take longer than most tests
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # Plugins take longer than most tests.
     hypothesis.settings.register_profile("mutants", derandomize=True, database=None, deadline=None)
     hypothesis.settings.load_profile("mutants")
     reach: Reach | None = in_child(measure, 3600)

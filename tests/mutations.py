@@ -1,4 +1,4 @@
-"""Small changes of a module, each of which a good test notices."""
+"""Make small changes of a module, each of which a good test notices."""
 
 import ast
 from collections.abc import Iterator
@@ -17,13 +17,13 @@ NAMES = {"min": "max", "floor": "ceil", "minimum": "maximum", "any": "all", "arg
 NAMES |= {new: old for old, new in NAMES.items()}
 
 KEPT = (ast.Raise, ast.Assert, ast.JoinedStr, ast.Import, ast.ImportFrom)
-"""Nothing inside these changes. Texts stay as they are everywhere."""
+"""Nothing inside these nodes is changed. Texts never are."""
 KEPT_FIELDS = {"annotation", "returns", "decorator_list", "bases", "keywords"}
-"""Of classes, functions and arguments."""
+"""Fields of classes, functions and arguments that are not changed."""
 
 
 class Mutant(NamedTuple):
-    """A module with one change.
+    """Describe a module with one change.
 
     Args:
         line: The statement that changes, on one line.
@@ -40,7 +40,7 @@ class Mutant(NamedTuple):
 
 
 def mutants_of(file: str) -> list[Mutant]:
-    """Every mutant of a file, in the order of its lines."""
+    """Yield every mutant of a file, in the order of its lines."""
     tree = ast.parse(Path(file).read_text())
     before, found = ast.unparse(tree).splitlines(), dict[tuple[int, str], Mutant]()
     for statement in _changes(tree):
@@ -102,7 +102,7 @@ def _replacement(node: ast.AST, field: str) -> ast.AST | None:
         case ast.Compare(
             ops=[ast.Eq() | ast.NotEq() | ast.Is() | ast.IsNot() | ast.In() | ast.NotIn()]
         ):
-            return None  # to swap the operator is the same
+            return None  # Swapping the operator gives the same mutant.
         case ast.expr() if field in ("test", "ifs"):
             return ast.UnaryOp(ast.Not(), node)
     return SWAPS[type(node)]() if type(node) in SWAPS else None

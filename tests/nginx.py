@@ -1,4 +1,4 @@
-"""A real nginx with TLS of its own, set up as docs/operate.md says."""
+"""Run a real nginx with TLS, set up as docs/operate.md says."""
 
 import os
 import re
@@ -30,12 +30,12 @@ fastcgi_temp_path {0}/fastcgi; uwsgi_temp_path {0}/uwsgi; scgi_temp_path {0}/scg
 
 @dataclass
 class Nginx:
-    """In front of a server of this machine.
+    """Run nginx in front of a server on this machine.
 
     Args:
-        folder: Where its files are.
+        folder: The folder for its files.
         server: The port of the server behind it.
-        path: Under which the server is; / for all of it.
+        path: The path of the server; / for the whole site.
     """
 
     folder: Path
@@ -70,7 +70,7 @@ class Nginx:
 
     @contextmanager
     def running(self) -> Iterator["Nginx"]:
-        # Debian keeps it where only root's PATH looks.
+        # Debian keeps the program where only root's PATH looks.
         program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
         assert program, "the tests need nginx; `make test` installs it"
         self.folder.mkdir()
@@ -91,6 +91,6 @@ class Nginx:
 
 
 def addresses(html: str) -> set[str]:
-    """Everything that a page links to or loads, on its own site."""
+    """List everything on its own site that a page links to or loads."""
     found = re.findall(r'(?:href|src|action|data-events)="(/[^"#]*)', html)
     return {each.replace("&amp;", "&") for each in found}

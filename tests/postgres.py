@@ -1,4 +1,4 @@
-"""A real PostgreSQL, started for one run of the tests and thrown away after it."""
+"""Run a real PostgreSQL for one run of the tests, and delete it afterwards."""
 
 import os
 import shutil
@@ -17,7 +17,10 @@ SETTINGS = ("fsync=on", "max_connections=50", "shared_buffers=32MB", "unix_socke
 
 
 def postgres_program(name: str) -> str:
-    """Debian keeps the programs of each version in a folder of its own, which is in no PATH."""
+    """Find a program of PostgreSQL.
+
+    Debian keeps the programs of each version in a folder that is not on the PATH.
+    """
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda one: one.parent.name)
     path = os.pathsep.join([*map(str, reversed(folders)), os.environ["PATH"]])
     found = shutil.which(name, path=path)
@@ -27,11 +30,11 @@ def postgres_program(name: str) -> str:
 
 @dataclass
 class Postgres:
-    """A cluster on one port for its whole life, however often it starts.
+    """Run a cluster on one port, however often it starts.
 
     Args:
-        folder: Where its files are.
-        port: On loopback.
+        folder: The folder for its files.
+        port: The port on loopback.
     """
 
     folder: Path
@@ -60,11 +63,11 @@ class Postgres:
         return self
 
     def stop(self, how: str = "fast") -> None:
-        """`immediate` is as good as pulling the plug."""
+        """Stop the cluster; `immediate` stops it as a power failure would."""
         self._run("pg_ctl", "-D", str(self.data), "-w", "-m", how, "stop")
 
     def make(self, database: str) -> str:
-        """A new empty database; its URL."""
+        """Make a new empty database, and return its URL."""
         import psycopg
 
         with psycopg.connect(self.url(), autocommit=True) as connection:
@@ -84,7 +87,7 @@ class Postgres:
 
 @contextmanager
 def running_postgres() -> Iterator[Postgres]:
-    """In a folder of its own: nobody but root may look into those of pytest."""
+    """Run a cluster in a folder outside of pytest's, which only root may read."""
     with TemporaryDirectory(prefix="crowdml-postgres-", ignore_cleanup_errors=True) as folder:
         postgres = Postgres(Path(folder)).create()
         try:

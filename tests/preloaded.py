@@ -1,4 +1,4 @@
-"""Everything that servers import and compute first, before they are forked."""
+"""Import and compute what servers need, before they are forked."""
 
 import uvloop
 from granian.server import embed
@@ -11,4 +11,4 @@ __all__ = ["COMPRESSED", "MODULES"]
 
 MODULES = commands, embed, routes, serve, uvloop
 COMPRESSED = STATIC.files
-"""The files that pages load; to compress them takes longer than to start the server."""
+"""The files that pages load. Compressing them takes longer than starting the server."""

@@ -1,4 +1,4 @@
-"""Which tests reach which lines, and how long they take."""
+"""Measure which tests reach which lines, and how long they take."""
 
 import os
 import sys
@@ -18,23 +18,23 @@ SLOW = """
     exact_noise_conforms holds_all_of_it honest_devices_stop it_is_the_law needs_no_opendp
     no_pair_of_neighbours one_device_cannot one_replaced_sample_moves opendp_certifies
 """
-"""Names of tests, in part, that take long or start other processes."""
+"""Parts of the names of tests that take long or start other processes."""
 OPTIONS = ["-xq", "--assert=plain", "-pno:cacheprovider", "-omarkers=xdist_group"]
 OPTIONS += ["-k", f"not ({' or '.join(SLOW.split())})"]
 
 
 class Reach(NamedTuple):
-    """The tests of each line of each file, "" if it runs in an import; their processor time."""
+    """Hold the tests of each line of each file, "" for an import, and the tests' processor time."""
 
     tests: dict[str, dict[int, set[str]]]
     seconds: dict[str, float]
     libraries: list[str]
 
     def of(self, mutant: Mutant) -> list[str]:
-        """The tests that reach a mutant, the quickest first.
+        """Return the tests that reach a mutant, the quickest first.
 
-        What runs in an import, such as a constant, may matter to every test beside those that
-        reach another line of the file.
+        Code that runs in an import, such as a constant, may matter to every test, in addition to
+        the tests that reach another line of the file.
         """
         lines = self.tests.get(mutant.file, {})
         found = set[str]().union(*(lines.get(line, ()) for line in mutant.lines))
@@ -45,7 +45,7 @@ class Reach(NamedTuple):
 
 
 class Watch:
-    """A plugin of pytest that notes which test runs, and how long it takes."""
+    """Note which test runs, and how long it takes, as a plugin of pytest."""
 
     def __init__(self, cover: coverage.Coverage) -> None:
         self.cover, self.seconds = cover, dict[str, float]()
@@ -55,7 +55,7 @@ class Watch:
         ours = tuple(package.replace("/", ".") for package in PACKAGES)
         for module in [sys.modules[name] for name in sys.modules if name.startswith(ours)]:
             for value in vars(module).values():
-                if hasattr(value, "cache_clear"):  # a remembered value would hide who needs it
+                if hasattr(value, "cache_clear"):  # A cached value would hide which tests need it.
                     value.cache_clear()
         self.cover.switch_context(item.nodeid)
         start = time.process_time()
@@ -64,7 +64,7 @@ class Watch:
 
 
 def measure() -> Reach:
-    """Run all tests once, and note what each of them reaches."""
+    """Run all tests once, and note what each test reaches."""
     cover = coverage.Coverage(data_file=None, include=[f"{package}/*" for package in PACKAGES])
     watch = Watch(cover)
     cover.start()

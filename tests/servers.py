@@ -1,4 +1,4 @@
-"""Real servers for tests: a process, a free loopback port, a folder; and a plain way to talk."""
+"""Start real servers for tests, each with a process, a free loopback port and a folder."""
 
 import hashlib
 import http.client
@@ -53,8 +53,11 @@ LABELS = ("still", "walk", "run")
 
 
 def make_task(name: str = "activity", **changes: Any) -> Task:
-    """A small task with Laplace noise; `table__key=value` changes a line of its file, None removes
-    it. `start` is where its model starts."""
+    """Make a small task with Laplace noise.
+
+    `table__key=value` changes a line of its file, and None removes the line. `start` is where its
+    model starts.
+    """
     start = changes.pop("start", None)
     tables: dict[str, dict[str, Any]] = {
         "": {
@@ -82,7 +85,7 @@ def make_task(name: str = "activity", **changes: Any) -> Task:
 
 
 def make_directed(name: str = "activity", **changes: Any) -> Task:
-    """The same for whole people, who check in at most ten times, by default."""
+    """Make the same task for whole people, who check in at most ten times by default."""
     defaults = {
         "privacy__mechanism": "direction",
         "privacy__epsilon": 40.0,
@@ -118,7 +121,7 @@ class Reply:
 
 
 class Wire:
-    """HTTP without any of the device's own code in between."""
+    """Send HTTP requests without the device's own code."""
 
     def __init__(self, port: int, tls: bool = False, timeout: float = PATIENCE) -> None:
         self._port, self._timeout = port, timeout
@@ -148,7 +151,7 @@ class Wire:
             return self._exchange(method, path, body, headers)
         except ConnectionError:
             self._connection.close()
-            # A server that refused without reading the body has closed the connection.
+            # A server that rejected a request without reading its body has closed the connection.
             if fresh or not isinstance(body, bytes | None):
                 raise
         except (OSError, http.client.HTTPException):
@@ -184,23 +187,23 @@ def _any_certificate() -> ssl.SSLContext:
 
 
 def nothing() -> None:
-    """Begin as it is."""
+    """Do nothing before a server starts."""
 
 
 class Portal(ServerProcess):
-    """`crowdml serve`, and ways to look at it from outside.
+    """Run `crowdml serve`, and look at it from outside.
 
-    A server of one process is forked from one that has imported everything already.
+    A server with one process is forked from a process that has already imported everything.
     """
 
     @property
     def begin(self) -> Callable[[], None]:
-        """What its process does first."""
+        """Return what the server's process does first."""
         return nothing
 
     @property
     def work(self) -> Callable[[], None]:
-        """What its process does."""
+        """Return what the server's process does."""
         return partial(run_command, self.begin, self.arguments[2:])
 
     def launch(self) -> Any:
@@ -224,20 +227,20 @@ class Portal(ServerProcess):
 
     @property
     def complaints(self) -> list[str]:
-        """What it printed besides what every server says of itself."""
+        """Return what the server printed besides the usual lines."""
         usual = ("INFO ", "listening on ", "certificate fingerprint ")
         return [line for line in self.output.splitlines() if not line.startswith(usual)]
 
     @contextmanager
     def store(self) -> Iterator[Store]:
-        """The database from another process, as the command line changes it."""
+        """Open the database from another process, as the command line does."""
         with closing(Store(self.database)) as store:
             yield store
 
 
 @dataclass
 class Process(Portal):
-    """The server as its operator runs it, whose database can be made to fail."""
+    """Run the server as its operator does, with a database that can be made to fail."""
 
     settings: dict[str, Any] = field(default_factory=dict)
     host: str = "127.0.0.1"
@@ -270,7 +273,7 @@ class Start(Protocol):
 
 @contextmanager
 def starter(folder: Path) -> Iterator[Start]:
-    """Starts servers, each in a folder of its own, and leaves none behind."""
+    """Start servers, each in its own folder, and stop all of them at the end."""
     started: list[Process] = []
 
     def start(*tasks: Task, tls: str | None = None, **settings: Any) -> Process:
@@ -288,12 +291,12 @@ def starter(folder: Path) -> Iterator[Start]:
 
 
 def enrol(wire: Wire, task: str = "activity", invite: str | None = None) -> str:
-    """A new device's token."""
+    """Enrol a new device, and return its token."""
     return enrolled(wire, task, invite)["token"]
 
 
 def enrolled(wire: Wire, task: str = "activity", invite: str | None = None) -> dict[str, str]:
-    """A new device: its name and its token."""
+    """Enrol a new device, and return its name and its token."""
     terms = wire.get(f"/v1/tasks/{task}").json()["terms_sha256"]
     body = {"terms": terms} | ({} if invite is None else {"invite": invite})
     reply = wire.call("POST", f"/v1/tasks/{task}/devices", json.dumps(body).encode())
@@ -303,7 +306,7 @@ def enrolled(wire: Wire, task: str = "activity", invite: str | None = None) -> d
 
 
 def checkin(task: Task, seed: int = 0, samples: int | None = None, **changes: Any) -> bytes:
-    """A valid check-in with noise: what it holds is random, and plausible for the task's terms."""
+    """Make a valid check-in with noise: random, and plausible for the task's terms."""
     rng = np.random.default_rng(seed)
     terms, mechanism = task.terms, task.terms.mechanism()
     assert isinstance(mechanism, NoiseMechanism)
@@ -325,7 +328,7 @@ def checkin(task: Task, seed: int = 0, samples: int | None = None, **changes: An
 
 
 def directed(task: Task, device: str, number: int = 1, seed: int = 0, **changes: Any) -> bytes:
-    """A valid check-in of one number, in the role that this device has in it."""
+    """Make a valid check-in of one number, in the role that this device has in it."""
     rng = np.random.default_rng(seed)
     terms, mechanism = task.terms, task.terms.mechanism()
     assert isinstance(mechanism, DirectionMechanism)
@@ -350,7 +353,7 @@ def problem_kind(reply: Reply) -> str:
 
 
 def recompute(database: str, name: str = "activity") -> Fold:
-    """The fold of the whole log, from nothing, ignoring snapshots."""
+    """Compute the fold of the whole log again, without snapshots."""
     with closing(Store(database)) as store:
         row = store.task(name)
         fold = Fold(row.task, terms_hash(row.terms))
@@ -360,7 +363,7 @@ def recompute(database: str, name: str = "activity") -> Fold:
 
 
 def rows(file: Path, *tables: str) -> str:
-    """A hash of everything in these tables, read without touching the database."""
+    """Hash everything in these tables, without touching the database."""
     digest = hashlib.sha256()
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=PATIENCE)) as database:
         for table in tables:

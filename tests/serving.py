@@ -1,6 +1,6 @@
-"""A server in a process of its own, forked from one that has imported all that servers need.
+"""Run a server in its own process, forked from a process that has imported what servers need.
 
-While the file named by `fail_writes` exists, nothing can be stored: a disk full on demand.
+While the file named by `fail_writes` exists, nothing can be stored, as on a full disk.
 """
 
 import multiprocessing
@@ -28,7 +28,7 @@ NURSERY.set_forkserver_preload(["tests.preloaded"])
 
 
 class Forked:
-    """A process with the part of the interface of `subprocess.Popen` that `ServerProcess` uses.
+    """Wrap a process in the part of the interface of `subprocess.Popen` that `ServerProcess` uses.
 
     Args:
         work: What the process does.
@@ -88,7 +88,7 @@ def break_writes(flag: Path) -> None:
 
     @contextmanager
     def failing(log: Log, seq: int) -> Iterator[Any]:
-        """At the commit, when all is written and folded."""
+        """Fail at the commit, when everything is written and folded."""
         with appending(log, seq) as news:
             yield news
             if flag.exists():

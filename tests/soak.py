@@ -231,7 +231,7 @@ class Soak:
         return round(pages * 4096 / 2**20, 1)
 
     def _check(self) -> None:
-        """Every acknowledged check-in is in the log once, and both nodes show the same version."""
+        """Check that every acknowledged check-in is in the log once, and that both nodes agree."""
         acknowledged: list[str] = []
         for i in range(DEVICES):
             with self._open(i) as device:

@@ -1,7 +1,7 @@
-"""The way to add a mechanism, as CONTRIBUTING.md has it: no other place needs to know it.
+"""Follow CONTRIBUTING.md to add a mechanism, and check that no other place needs to know it.
 
-Python follows it in this very process and in those of a live server, JavaScript in a folder of
-links with one more module.
+Python follows the steps in this process and in a live server's, JavaScript in a folder of links
+with one more module.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ TASK: dict[str, Any] = {
 
 @pytest.fixture
 def added(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """The steps in Python and German, in this process; the end of a test takes them back."""
+    """Follow the steps in Python and German in this process; the end of a test takes them back."""
     contributed.register()
     german = contributed.GERMAN
     path = Path(german.file).relative_to("crowdml/portal/languages")
@@ -61,7 +61,7 @@ def added(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
 
 
 class Adding(Process):
-    """A server whose process adds the mechanism as it begins."""
+    """Run a server whose process first adds the mechanism."""
 
     @property
     def begin(self) -> Callable[[], None]:
@@ -70,7 +70,7 @@ class Adding(Process):
 
 @pytest.fixture
 def web(tmp_path: Path) -> Path:
-    """The browser's device with one more module."""
+    """Return the browser's device with one more module."""
     module, registry = contributed.MODULE, contributed.REGISTRY
     folder = Path("crowdml/web")
     changed = {
@@ -82,7 +82,7 @@ def web(tmp_path: Path) -> Path:
 
 
 def test_at_most_ten_files_are_touched() -> None:
-    """Those of the steps, two documents, and the tests of its promise and of its audit."""
+    """Count the steps' files, two documents, and the tests of its promise and its audit."""
     files = {step.file for step in steps("Add a mechanism")}
     documents = {"docs/tasks.md", "docs/protocol.md"}
     tests = {"tests/privacy/test_sign.py", "tests/checks/test_audit.py"}
@@ -97,7 +97,7 @@ def test_before_it_is_registered_nobody_takes_it() -> None:
 
 @pytest.mark.usefixtures("added")
 def test_a_task_of_it() -> None:
-    """Its file, its terms, its promise, and what is refused."""
+    """Check the task's file, its terms, its promise, and what is rejected."""
     terms = make_task(**TASK).terms
     assert Terms.parse(terms.text) == terms
     assert (terms.kind, terms.loss.total) == (SIGN, 4.0)
@@ -119,7 +119,7 @@ def test_a_task_of_it() -> None:
 @pytest.mark.usefixtures("added")
 @pytest.mark.parametrize("epsilon", [0.5, 8.0])
 def test_it_keeps_every_promise_but_privacy(epsilon: float) -> None:
-    """A correct mechanism fails with a chance of less than 1e-7: see `check_mechanism`."""
+    """Run `check_mechanism`, which fails for a correct mechanism with a probability below 1e-7."""
     terms = make_task(**TASK | {"privacy__epsilon": epsilon}).terms
     model = terms.make_model()
     check_mechanism(terms.mechanism(), model.size, model.n_classes, batch=4, buffer=40)
@@ -127,8 +127,11 @@ def test_it_keeps_every_promise_but_privacy(epsilon: float) -> None:
 
 @pytest.mark.usefixtures("added")
 def test_it_is_audited_in_both_languages(web: Path) -> None:
-    """More than is claimed is found with a chance of 1e-9 each; less than a third with one far
-    below 1e-9, at 20,000 check-ins."""
+    """Audit the mechanism in both languages.
+
+    At 20,000 check-ins, more than the claim is found with a probability of 1e-9 each, and less than
+    a third of the claim with a probability far below 1e-9.
+    """
     for door in (None, JavaScript(web)):
         audit = audit_mechanism(NEW, epsilon=1.0, trials=20_000, door=door)
         assert audit.passed, audit
@@ -139,7 +142,7 @@ def test_it_is_audited_in_both_languages(web: Path) -> None:
 
 @pytest.mark.usefixtures("added")
 def test_it_is_simulated_and_planned() -> None:
-    """Without noise it learns what is easy, in plain NumPy, which says so."""
+    """Simulate it without noise on an easy task, in plain NumPy, with a warning about that."""
     data = synthetic(2000, 3, ("a", "b"), "easy", np.random.default_rng(0))
     plans = [
         Plan(Crowd(devices=200, batch=2), Learning(mechanism=NEW, epsilon=e)) for e in (np.inf, 40)
@@ -163,7 +166,7 @@ async def get(app: Any, path: str, tongue: str, cookie: str = "") -> str:
 
 @pytest.mark.usefixtures("added")
 def test_the_pages_of_it(tmp_path: Path) -> None:
-    """Consent, the worked example, the picture and the owner's form, in both languages."""
+    """Show consent, the worked example, the picture and the owner's form, in both languages."""
     settings = Settings(database=f"sqlite:///{tmp_path / 'crowdml.db'}")
     with closing(Store(settings.database)) as store:
         store.create_task(make_task("signs", **TASK))
@@ -192,7 +195,7 @@ def test_the_pages_of_it(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("added")
 def test_a_live_crowd_of_it(tmp_path: Path) -> None:
-    """Ten real devices send what they agreed to, over HTTPS, and the server learns from it."""
+    """Let ten real devices send what they agreed to, over HTTPS; the server must learn."""
     server = Adding(tmp_path / "server", "self-signed")
     server.folder.mkdir()
     create(server.database, make_task("signs", **TASK))

@@ -1,6 +1,6 @@
-"""The way to add a sensor, as CONTRIBUTING.md has it: no other place needs to know the sensor.
+"""Follow CONTRIBUTING.md to add a sensor, and check that no other place needs to know it.
 
-Python follows it in this very process, JavaScript in a folder of links with one more module.
+Python follows the steps in this process, JavaScript in a folder of links with one more module.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ SENSOR: dict[str, Any] = {
 }  # fmt: skip
 FIELD = [(3.0, 0.0, 4.0), (0.0, 6.0, 8.0), (9.0, 12.0, 0.0), (0.0, 0.0, 20.0), (5.0, 0.0, 0.0)]
 LENGTHS = [5.0, 10.0, 15.0, 20.0]
-"""Of the vectors that a magnetometer gives; the last one only ends the window."""
+"""The lengths of the vectors that a magnetometer gives; the last vector only ends the window."""
 
 SCRIPT = """
 import { Sensing, Terms } from "./index.js";
@@ -78,7 +78,7 @@ console.log(JSON.stringify({ ...said, taken, frequency, stopped }));
 
 @pytest.fixture
 def added(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """The steps in Python and German, in this process; the end of a test takes them back."""
+    """Follow the steps in Python and German in this process; the end of a test takes them back."""
     (entry,) = eval(f"{{{PYTHON.code}}}", vars(sensors)).items()
     monkeypatch.setitem(SENSORS, *entry)
     path = Path(GERMAN.file).relative_to("crowdml/portal/languages")
@@ -113,7 +113,7 @@ def test_before_it_is_registered_nobody_takes_it() -> None:
 
 @pytest.mark.usefixtures("added")
 def test_a_task_of_it() -> None:
-    """Its file, its terms, what a server stores, and devices that are no phones."""
+    """Check the task's file, its terms, what a server stores, and devices that are not phones."""
     task = make_task(**SENSOR)
     text = task.terms.text
     assert Terms.parse(text) == task.terms
@@ -136,7 +136,7 @@ async def get(app: Starlette, path: str, tongue: str, cookie: str = "") -> str:
 
 @pytest.mark.usefixtures("added")
 def test_the_pages_of_it(tmp_path: Path) -> None:
-    """Consent, the worked example and the owner's form, in both languages."""
+    """Show consent, the worked example and the owner's form, in both languages."""
     settings = Settings(database=f"sqlite:///{tmp_path / 'crowdml.db'}")
     with closing(Store(settings.database)) as store:
         store.create_task(make_task("field", **SENSOR))
@@ -176,7 +176,7 @@ def test_the_owners_form_makes_a_task_of_it() -> None:
 
 @pytest.mark.usefixtures("added")
 def test_a_browser_reads_it(tmp_path: Path) -> None:
-    """The device in JavaScript with one more module, and the features that Python makes."""
+    """Read the sensor by the JavaScript device with one more module, and compare with Python."""
     registry = REGISTRY.done((ROOT / REGISTRY.file).read_text(), "SENSORS")
     web = Path("crowdml/web")
     changed = {MODULE.file: MODULE.code, REGISTRY.file: registry}

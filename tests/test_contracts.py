@@ -1,4 +1,4 @@
-"""The contract on neighbours breaks where it must, and only there."""
+"""Check that the contract on neighbours breaks where it must, and only there."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ FILES = {
 
 
 def deep_imports(folder: Path, module: str, planted: str) -> list[str]:
-    """Build a house in which one module imports something, and look at its doors."""
+    """Build packages in which one module imports something, and return the forbidden imports."""
     for name, text in {**FILES, module: planted}.items():
         file = folder / "house" / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -72,6 +72,9 @@ def test_a_door_may_be_used(folder: Path, module: str, planted: str) -> None:
 
 @pytest.mark.xdist_group("contracts")
 def test_groups_of_tests_are_known_to_the_scheduler(request: pytest.FixtureRequest) -> None:
-    """Without groups every process starts the servers that one process could share."""
+    """Check that the scheduler knows the groups.
+
+    Without groups every process starts the servers that one process could share.
+    """
     if getattr(request.config.option, "loadgroup", False):
         assert request.node.nodeid.endswith("@contracts")

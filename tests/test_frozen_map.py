@@ -1,4 +1,4 @@
-"""The frozen map against a dict that is copied whole."""
+"""Compare the frozen map with a dict that is copied whole."""
 
 from hypothesis import given
 from hypothesis import strategies as st

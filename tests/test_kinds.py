@@ -1,4 +1,4 @@
-"""Every kind is known wherever kinds are known, and the way to add one works as it is written."""
+"""Check that every kind is known in all places, and that the steps to add one work as written."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def choices(key: str) -> Iterable[str]:
 
 
 def documented(key: str) -> Iterable[str]:
-    """The names in a field's row of docs/tasks.md, in the table of its own."""
+    """Return the names in a field's row of docs/tasks.md, from the field's own table."""
     table, _, field = key.rpartition(".")
     text = (ROOT / "docs/tasks.md").read_text().partition(f"**[{table}]**")[2]
     (row,) = re.findall(rf"^\| `{field}` \|.*$", text.partition("**[")[0], re.MULTILINE)
@@ -76,11 +76,11 @@ def test_every_kind_is_covered(
 
 
 def uncovered() -> list[str]:
-    """The places that the test above names."""
+    """Return the places that the test above names."""
     return [place for place, kinds, covered in PLACES if set(kinds) - set(covered())]
 
 
-# "Add a model" in CONTRIBUTING.md, followed to the letter
+# Follow "Add a model" in CONTRIBUTING.md
 
 
 def follow(root: Path, step: Step) -> None:
@@ -89,11 +89,11 @@ def follow(root: Path, step: Step) -> None:
 
 
 class Copy:
-    """The repository, elsewhere, to be changed."""
+    """Copy the repository to another folder, to change it there."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        # What is compiled comes with it, but for files that are being written.
+        # Copy compiled files too, except for files that are being written.
         unfinished = shutil.ignore_patterns("*.tmp.*", "*.pyc.*")
         for name in ("crowdml", "tests", "docs"):
             shutil.copytree(ROOT / name, root / name, ignore=unfinished)

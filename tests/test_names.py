@@ -1,4 +1,4 @@
-"""One meaning for each name, and plain words for names."""
+"""Check that each name has one meaning, and that names are plain words."""
 
 import ast
 import io
@@ -11,7 +11,7 @@ import crowdml
 
 PACKAGE = Path(crowdml.__file__).parent
 ALONE = PACKAGE / "one_file_device.py"
-"""Runs without the package, so its names meet nobody else's."""
+"""It runs without the package, so its names cannot collide with others."""
 
 FILES = sorted(
     file for file in PACKAGE.rglob("*.py") if file != ALONE and "migrations" not in file.parts

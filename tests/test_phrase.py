@@ -1,4 +1,4 @@
-"""Phrases: there and back through JSON, in other languages, and in errors."""
+"""Test phrases: there and back through JSON, in other languages, and in errors."""
 
 import json
 import pickle

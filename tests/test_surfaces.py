@@ -1,4 +1,4 @@
-"""What a module shows to others is what it says it shows."""
+"""Check that a module shows to others exactly what it says it shows."""
 
 import ast
 import importlib
@@ -22,7 +22,7 @@ def module_of(file: Path) -> str:
 
 
 def imports(file: Path) -> Iterator[tuple[str, str]]:
-    """Every (module, name) that a file takes from another module of the package."""
+    """Return every (module, name) that a file imports from another module of the package."""
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("crowdml"):
             assert node.module is not None
@@ -30,7 +30,7 @@ def imports(file: Path) -> Iterator[tuple[str, str]]:
 
 
 def defined(module: str) -> set[str]:
-    """The names that a module itself gives a meaning, but for those with an underscore."""
+    """Return the names that a module itself defines, without those with an underscore."""
     found: set[str] = set()
     for node in ast.parse(inspect.getsource(importlib.import_module(module))).body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -45,7 +45,7 @@ def stored(node: ast.AST) -> TypeGuard[ast.Name]:
 
 
 def hidden(module: str, name: str, importer: str) -> bool:
-    """Whether the module does not show this name.
+    """Decide whether the module hides this name.
 
     A package, and a module directly in `crowdml`, shows what is in its `__all__`; any other module
     shows what it defines. A package shows its packages to everybody, and its modules to each other.
@@ -69,7 +69,7 @@ def test_what_is_imported_is_shown() -> None:
 
 
 def order(name: str) -> tuple[int, str]:
-    """Constants, then classes, then functions, as ruff sorts them."""
+    """Sort constants, then classes, then functions, as ruff does."""
     return 0 if name.isupper() else 1 if name[:1].isupper() else 2, name
 
 
@@ -99,7 +99,10 @@ def test_a_name_that_is_not_shown_is_found() -> None:
 
 
 def test_no_module_takes_the_name_of_what_its_package_shows() -> None:
-    """A module that is imported late becomes an attribute of its package, whatever was there."""
+    """Check for modules named like what their package shows.
+
+    A module that is imported late becomes an attribute of its package, and would replace it.
+    """
     for file in FILES:
         if file.name != "__main__.py":
             importlib.import_module(module_of(file))

@@ -1,4 +1,4 @@
-"""The server's CPU for an update by a client: Flower's deployment runtime, and this one beside it.
+"""Compare the server's CPU for a client's update: Flower's deployment runtime, and crowdml.
 
 Run: python benchmarks/peers/flower.py FOLDER, where FOLDER/bin/flwr is Flower 1.41.
 """
@@ -78,7 +78,7 @@ APP = {
 
 
 def main(flower: Path) -> None:
-    """Ours before and after, so that a change of the machine's mood shows."""
+    """Measure crowdml before and after Flower, so that a change of the machine's speed shows."""
     before = _ours()
     with tempfile.TemporaryDirectory() as folder:
         idle, seconds, cpu = _flower(flower / "bin", Path(folder))
@@ -102,7 +102,7 @@ def _ours() -> float:
 
 
 def _flower(programs: Path, folder: Path) -> tuple[float, float, float]:
-    """Idle CPU per second; seconds and CPU of all rounds but the first."""
+    """Return the idle CPU per second, and the seconds and CPU of all rounds but the first."""
     port, marks = free_port(), folder / "marks"
     _write_app(folder, marks)
     home = {"FLWR_HOME": str(folder), "FLWR_TELEMETRY_ENABLED": "0"}
@@ -127,7 +127,7 @@ def _flower(programs: Path, folder: Path) -> tuple[float, float, float]:
         idle = (_cpu_of_tree(link) - before) / IDLE
         run = [str(programs / "flwr"), "run", str(folder / "app"), "it"]
         subprocess.run(run, env=environment, check=True, stdout=subprocess.DEVNULL)
-        # The strategy marks once before the first round too.
+        # The strategy also writes a mark before the first round.
         _await(lambda: marks.exists() and marks.stat().st_size >= 2)
         began, before = time.monotonic(), _cpu_of_tree(link)
         _await(lambda: marks.stat().st_size >= ROUNDS + 1)
@@ -172,7 +172,7 @@ def _stat(pid: int) -> list[str]:
 
 
 def _tree(root: int) -> list[int]:
-    """A process and all that it started, and they."""
+    """Yield a process and all its descendants."""
     everyone = [int(file.name) for file in Path("/proc").glob("[0-9]*")]
     parents = {pid: int(_stat(pid)[1]) for pid in everyone}
     found = [root]
@@ -182,7 +182,7 @@ def _tree(root: int) -> list[int]:
 
 
 def _cpu_of_tree(root: int) -> float:
-    """Seconds, those of children that have ended included."""
+    """Return the CPU seconds, including those of children that have ended."""
     ticks = sum(sum(map(int, _stat(pid)[11:15])) for pid in _tree(root))
     return ticks / os.sysconf("SC_CLK_TCK")
 

@@ -29,10 +29,10 @@ class LoadPlan(NamedTuple):
     """Describe a load: which server, which devices, which requests.
 
     Args:
-        port: On loopback.
+        port: The server's port on loopback.
         task: The task, which has the name of its mechanism.
         checkouts: The share of requests that are check-outs.
-        tokens: Those of the devices; each has a connection.
+        tokens: The devices' tokens; each device has a connection.
     """
 
     port: int
@@ -46,9 +46,9 @@ class Tally(NamedTuple):
     """Hold the results of a load: the seconds of each answer, and the generator's own cost.
 
     Args:
-        checkins: Of check-ins, or of requests to the empty handler.
-        checkouts: Of check-outs.
-        seconds: Those of the whole.
+        checkins: The seconds of check-ins, or of requests to the empty handler.
+        checkouts: The seconds of check-outs.
+        seconds: The seconds of the whole load.
         cpu: Seconds of CPU that the generator used.
         queued: Seconds for which it could have run and got no CPU.
     """

@@ -1,9 +1,10 @@
-"""The audit: how much does a device really tell? Measured, not believed.
+"""Audit devices: measure how much their check-ins really reveal.
 
-Two data sets are told thousands of times, exactly as a device does it, from samples as they are
-taken to the bodies of its messages. Whatever event separates the results best gives a lower bound
-on the true ε. A bound above the claim proves a bug, but for a chance of `FALSE_ALARM` for the whole
-audit. A claim passes only if a device that hides nothing would have failed it.
+Thousands of check-ins are made from each of two data sets, exactly as a device makes them: from
+samples as they are taken to the bodies of the messages. The event that separates the two data sets
+best gives a lower bound on the true ε. A bound above the claim proves a bug, except with a
+probability of `FALSE_ALARM` for the whole audit. A claim passes only if a device that hides nothing
+would have failed it.
 """
 
 import math
@@ -32,24 +33,27 @@ from crowdml.protocol import MECHANISMS
 from crowdml.types import Array, Ints
 
 RETRIES, FEWEST_RETRIES = 20, 200
-"""One check-in in so many is made by a whole device, with its file, which takes its time."""
+"""A whole device, with its file, makes one check-in in `RETRIES`, since it is slow."""
 
 RETRY_EPSILON = 1.0
-"""The ε at which retries are audited, if not less is claimed. Whether a retry is the same does not
-depend on ε, and at a small one few check-ins show it."""
+"""The ε at which retries are audited, unless the claim is smaller.
+
+Whether a retry sends the same message does not depend on ε, and at a smaller ε more check-ins are
+needed to show it.
+"""
 
 MOST_TRIALS = 4_000_000
-"""Unless more are asked for, which may take hours."""
+"""The most trials by default; more can be asked for, and may take hours."""
 
 Findings: TypeAlias = "dict[str, Finding]"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What was claimed, and what was found at least.
+    """Hold what was claimed, and the lower bound that was found.
 
     Args:
-        reach: The most that could have been found: that of a device which hides nothing.
+        reach: The largest bound that could have been found: for a device that hides nothing.
         needed: The least number of trials with which such a device fails the claim.
     """
 
@@ -64,7 +68,7 @@ class Finding:
 
     @property
     def undecided(self) -> bool:
-        """Whether nothing that a device might do would have broken the claim."""
+        """Whether the trials were too few for any device to break the claim."""
         return self.reach <= self.claimed
 
     @property
@@ -73,16 +77,16 @@ class Finding:
 
     @property
     def share(self) -> float:
-        """How much of the claim was proved."""
+        """The share of the claim that was proved."""
         return self.lower_bound / self.claimed
 
 
 @dataclass(frozen=True)
 class Audit:
-    """What was found for each thing that is sent, at this δ.
+    """Hold the finding for each part of what is sent, at this δ.
 
     Args:
-        false_alarm: The chance that anything here is called broken and is not.
+        false_alarm: The probability that a part is called broken and is not.
     """
 
     parts: Findings
@@ -114,10 +118,10 @@ def audit_mechanism(
 
     Args:
         name: One of `MECHANISMS`.
-        epsilon: The claimed ε of a check-in.
+        epsilon: The ε that is claimed for a check-in.
         trials: How many check-ins are made for each pair of data sets; by default as the kind says,
             or as many as are needed for the claim, up to `MOST_TRIALS`.
-        door: Where they are made; by default in Python, and then by whole devices as well.
+        door: What makes the check-ins; by default Python, and then whole devices as well.
         progress: Called now and then with the share that is done.
     """
     if name not in MECHANISMS:
@@ -148,7 +152,7 @@ def audit_mechanism(
 
 
 def _keep(parts: Findings, found: Findings) -> None:
-    """Of each part the worst finding: broken, or undecided, or the nearest to its claim."""
+    """Keep the worst finding of each part: broken, undecided, or the nearest to its claim."""
     for part, finding in found.items():
         parts[part] = max(
             parts.get(part, finding),
@@ -158,7 +162,7 @@ def _keep(parts: Findings, found: Findings) -> None:
 
 
 def _enough(name: str, pairs: list[Pair], false_alarm: float) -> int:
-    """As many trials as the kind says, or as a device that hides nothing needs to fail."""
+    """Return the kind's number of trials, or as many as a device without noise needs to fail."""
     sides, halves, parts = 2, 2, 6  # of a pair; for repeats; at most
     needed = sides * halves * _needed(pairs[0].event.loss, false_alarm / parts)
     return max(MECHANISMS[name].trials, min(needed, MOST_TRIALS))
@@ -175,10 +179,10 @@ def audit_pair(
     step: Callable[[int], None] = lambda drawn: None,
     false_alarm: float = FALSE_ALARM,
 ) -> Findings:
-    """What many check-ins of the one side and of the other prove.
+    """Audit many check-ins from the two data sets of a pair.
 
     Args:
-        false_alarm: The chance that anything of it is more than is true.
+        false_alarm: The probability that a bound is above the true ε.
     """
     payload = [
         [_read(pair, body) for (body,) in side] for side in door.transcripts(pair, trials, step)
@@ -203,7 +207,7 @@ def audit_pair(
 
 
 def _claimed(pair: Pair, payload: list[Any]) -> Array:
-    """log P/P' of each number that is sent, by the law that is claimed; 0 of those that are not."""
+    """Return the claimed log P/P' of each number that was sent, and 0 for the others."""
     one_of_each = {pair.mechanism.secrets(each)[0]: each for each in payload}
     odds = pair.mechanism.odds(list(one_of_each.values()), pair.minibatches(), pair.place)
     scores = np.zeros(1 + max(one_of_each))
@@ -212,14 +216,14 @@ def _claimed(pair: Pair, payload: list[Any]) -> Array:
 
 
 def _finding(claim: Loss, proved: float, n: int, trials: int, false_alarm: float) -> Finding:
-    """What n scores of each side of so many trials prove, and what they could have."""
+    """Compare what n scores of each side prove with the most that they could have proved."""
     reach = _as_epsilon(most_provable(n, _measure(claim.delta), false_alarm), claim.delta)
     needed = math.ceil(_needed(claim, false_alarm) * trials / n)
     return Finding(claim.total, proved, reach, needed)
 
 
 def _needed(claim: Loss, false_alarm: float) -> int:
-    """The scores of each side with which a claim could fail."""
+    """Return the number of scores of each side with which a claim could fail."""
     level = claim.rho if claim.delta else claim.epsilon
     return scores_needed(level, _measure(claim.delta), false_alarm)
 
@@ -229,7 +233,7 @@ def _read(pair: Pair, body: bytes) -> Any:
 
 
 def _proved(a: Array, b: Array, delta: float, false_alarm: float) -> float:
-    """As ε at this δ."""
+    """Return the proved lower bound as an ε at this δ."""
     return _as_epsilon(lower_bound(a, b, _measure(delta), false_alarm), delta)
 
 
@@ -238,15 +242,15 @@ def _measure(delta: float) -> Measure:
 
 
 def _as_epsilon(level: float, delta: float) -> float:
-    """ε at this δ, from ρ; pure ε as it is."""
+    """Convert ρ to ε at this δ; return a pure ε unchanged."""
     return Loss(rho=level, delta=delta).total if delta else level
 
 
 def _repeats(a: Ints, b: Ints) -> tuple[Array, Array]:
-    """Of the second half, whether a number was seen in the first half of a, less whether of b.
+    """Score each number of the second half: +1 if seen in the first half of a, −1 if of b.
 
-    Noise from a generator with few bits, or of floats that are, comes in few sizes: what is sent
-    then gives away the number that it was added to.
+    Noise from a generator with few bits, or from floats with few values, takes few values: what is
+    sent then gives away the number that the noise was added to.
     """
     cut = len(a) // 2
 
@@ -259,7 +263,7 @@ def _repeats(a: Ints, b: Ints) -> tuple[Array, Array]:
 def audit_retries(
     pair: Pair, trials: int, door: Door, false_alarm: float = FALSE_ALARM
 ) -> Findings:
-    """What all messages of a check-in prove whose first answers were lost."""
+    """Audit all messages of a check-in whose first answers were lost."""
     a, b = (_scores(pair, side) for side in door.transcripts(pair, trials, lambda drawn: None))
     proved = _proved(a, b, _delta(pair), false_alarm)
     return {"retry": _finding(pair.event.loss, proved, len(a), trials, false_alarm)}
@@ -272,10 +276,10 @@ def audit_person(
     step: Callable[[int], None] = lambda drawn: None,
     false_alarm: float = FALSE_ALARM,
 ) -> Findings:
-    """What all check-ins of a person prove together, of whom everything is replaced.
+    """Audit all check-ins of a person together, with everything about the person replaced.
 
     Args:
-        pairs: One for each check-in of the person.
+        pairs: A pair for each check-in of the person.
         trials: Twice the number of people who are drawn: each of them makes several check-ins.
     """
     made = [
@@ -289,7 +293,7 @@ def audit_person(
 
 
 def _scores(pair: Pair, transcripts: list[Transcript]) -> Array:
-    """log P/P' of each transcript, by the laws that are claimed for what is in it."""
+    """Return log P/P' of each transcript, by the laws that are claimed for its messages."""
     payload = [_read(pair, body) for each in transcripts for body in each]
     _, scores = pair.mechanism.odds(payload, pair.minibatches(), pair.place)["checkin"]
     whose = np.repeat(np.arange(len(transcripts)), [len(each) for each in transcripts])

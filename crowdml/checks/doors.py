@@ -1,4 +1,4 @@
-"""Doors: the ways on which samples become what leaves a device, for an audit to stand at."""
+"""Make check-ins for an audit in each kind of device: a door is where samples leave it."""
 
 import contextlib
 import functools
@@ -36,7 +36,7 @@ from crowdml.protocol import (
 from crowdml.types import Ints
 
 Transcript: TypeAlias = tuple[bytes, ...]
-"""All that left a device in one check-in: more than one body if a retry was not the same."""
+"""All messages that left a device in one check-in: several if a retry was not the same."""
 
 Transcripts: TypeAlias = tuple[list[Transcript], list[Transcript]]
 CountStep: TypeAlias = Callable[[int], None]
@@ -44,22 +44,25 @@ CountStep: TypeAlias = Callable[[int], None]
 
 
 LOST = 10
-"""So many answers: noise that is drawn anew for each retry would soon be averaged away."""
+"""The number of answers that are lost.
+
+Noise that is drawn again for each retry would soon be averaged away.
+"""
 
 
 MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: S108
-"""Where a device's file costs no wear: thousands are made."""
+"""A folder in memory: thousands of device files are written."""
 
 
 class Door(Protocol):
-    """Lets many check-ins of both sides of a pair leave, half of them of either side."""
+    """Make many check-ins from both sides of a pair, half of them from each side."""
 
     def transcripts(self, pair: Pair, trials: int, step: CountStep) -> Transcripts: ...
 
 
 @dataclass(frozen=True)
 class Python:
-    """A device's agreement: from samples as they are taken to the body of the message."""
+    """Make check-ins by a device's agreement, from samples as taken to the message's body."""
 
     chance: Chance = field(default_factory=SystemChance)
 
@@ -83,7 +86,7 @@ class Python:
 
 @dataclass(frozen=True)
 class JavaScript:
-    """The same in JavaScript, in Node: the modules that a phone's browser loads."""
+    """Make check-ins in Node by the JavaScript modules that a phone's browser loads."""
 
     web: Path = Path(crowdml.__file__).parent / "web"
 
@@ -110,8 +113,8 @@ class JavaScript:
         return payload
 
     def _node(self) -> subprocess.Popen[bytes]:
-        script = Path(__file__).with_name("tell.js")
-        # Node 18 has the browser's cryptography only on demand. The folder may be one of links.
+        script = Path(__file__).with_name("audited.js")
+        # Node 18 needs a flag for the browser's cryptography. The folder may consist of links.
         options = {"NODE_OPTIONS": "--experimental-global-webcrypto --preserve-symlinks"}
         try:
             return subprocess.Popen(
@@ -126,7 +129,7 @@ class JavaScript:
 
 @dataclass(frozen=True)
 class OneFile:
-    """The same in the device that is one file, as a participant runs it."""
+    """Make check-ins by the one-file device, as a participant runs it."""
 
     file: Path = Path(crowdml.__file__).parent / "one_file_device.py"
 
@@ -151,10 +154,10 @@ class OneFile:
 
 
 def _compute_once(device: dict[str, Any], name: str) -> None:
-    """Let a program keep what its function of this name has yielded, for each of its arguments.
+    """Cache the results of a program's function by its arguments.
 
     The codebook of a check-in depends on public names alone, and takes the one-file device five
-    times as long as all that is left to chance.
+    times as long as everything that is random.
     """
     function = device[name]
     function.__globals__[name] = functools.cache(lambda *public: tuple(function(*public)))
@@ -162,14 +165,14 @@ def _compute_once(device: dict[str, Any], name: str) -> None:
 
 @dataclass(frozen=True)
 class WholeDevice:
-    """A device with its file, from joining to the answer; the first answers are always lost."""
+    """Make check-ins by a device with its file, from joining to the answer after lost answers."""
 
     chance: Chance = field(default_factory=SystemChance)
 
     def transcripts(self, pair: Pair, trials: int, step: CountStep) -> Transcripts:
         payload: Transcripts = [], []
         with tempfile.TemporaryDirectory(dir=MEMORY) as folder, _quiet("crowdml.device"):
-            # A folder each: a participant's account knows who has told before.
+            # Devices in one folder would share a participant's account, so each has its own folder.
             for i in range(trials // 2):
                 for side, bodies in zip(pair.sides, payload, strict=True):
                     own = Path(folder) / f"{i}-{side is pair.sides[0]}"
@@ -193,7 +196,7 @@ class WholeDevice:
 
 
 class Forgetful:
-    """A server that takes a check-in and does not answer it, at first."""
+    """Accept check-ins as a server, but lose the first `LOST` answers."""
 
     def __init__(self, pair: Pair) -> None:
         self._pair = pair
@@ -219,7 +222,7 @@ class Forgetful:
         self.bodies.append(body)
         if len(self.bodies) <= LOST:
             raise Unreachable("the answer was lost.")
-        # What is decoded is what a server could read of it.
+        # Decoding checks that a server could read the body.
         msgspec.json.decode(body, type=checkin_type(self._pair.mechanism.payload_type))
         return CheckinAnswer(1, "applied")
 
@@ -235,7 +238,7 @@ class Forgetful:
 
 @dataclass(frozen=True)
 class First:
-    """Chance that always draws the first, and noise as it should be: for what is set aside."""
+    """Draw always the first sample to set aside, and real noise."""
 
     noise: Chance
 
@@ -254,7 +257,7 @@ class First:
 
 @contextlib.contextmanager
 def _quiet(name: str) -> Iterator[None]:
-    """Lost answers are meant to be lost here: nobody needs to read of each."""
+    """Silence the log: answers are lost on purpose here."""
     log = logging.getLogger(name)
     level, log.level = log.level, logging.CRITICAL
     try:

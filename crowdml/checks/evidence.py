@@ -10,13 +10,13 @@ import numpy as np
 from crowdml.types import Array, Ints
 
 FALSE_ALARM = 1e-9
-"""The chance that more is proved than is true of anything in a whole audit."""
+"""The probability that any bound of a whole audit is above the true value."""
 
 CHOOSING = 10
-"""One part in so many chooses events, and the others measure them."""
+"""One part in `CHOOSING` chooses events, and the other parts measure them."""
 
 EVENTS = 6
-"""That are chosen: for a, for b and for both together, by two rules."""
+"""The number of events that are chosen: for a, for b and for both together, by two rules."""
 
 TENTATIVE = 0.01
 """A false alarm at which a small part can prove something."""
@@ -68,9 +68,9 @@ class Event:
     ) -> float:
         """Return what the event's two halves prove together.
 
-        Adding up the inequalities of both gives one for averages: that of ε is linear, and in that
-        of ρ p^α·q^(1−α) is convex in p and q together. Clopper's and Pearson's bounds hold for an
-        average of two probabilities too: a sum of unequal trials strays less.
+        Adding up both inequalities gives one for averages: the one for ε is linear, and in the one
+        for ρ the term p^α·q^(1−α) is convex in p and q together. Clopper's and Pearson's bounds
+        hold for an average of two probabilities too: a sum of unequal trials varies less.
 
         Reference: W. Hoeffding, Annals of Mathematical Statistics 27 (1956), Theorem 4.
         """
@@ -96,9 +96,9 @@ def lower_bound(
 
     Args:
         a: Scores under one data set; a high one speaks for it.
-        b: As many under the other.
+        b: The same number of scores under the other.
         measure: What is proved, ε or ρ.
-        false_alarm: The chance that this is more than is true.
+        false_alarm: The probability that the bound is above the true value.
 
     >>> rng = np.random.default_rng(0)
     >>> lower_bound(rng.laplace(size=4000), rng.laplace(size=4000))

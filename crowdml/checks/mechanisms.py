@@ -92,9 +92,9 @@ def check_mechanism(
 ) -> None:
     """Raise `AssertionError` unless the mechanism keeps every promise of `Mechanism` but privacy.
 
-    That is what `crowdml audit` is for. With chance from the system's generator a correct
+    That is what `crowdml audit` is for. With the system's generator a correct
     mechanism fails with a probability of less than 1e-7: comparisons are at a level of 1e-10, and
-    some forty honest check-ins are put to a gate that may refuse each with a chance of 1e-9. A
+    some forty honest check-ins are put to a gate that may reject each with a probability of 1e-9. A
     reading that is off by 10 % of S is found, unless the noise is so large that it does not matter.
 
     Args:
@@ -103,7 +103,7 @@ def check_mechanism(
         n_classes: C; 0 for a real target.
         batch: b, the least number of samples in a check-in.
         buffer: B, the most.
-        chance: Where all that is random comes from; the system's generator by default.
+        chance: The source of all randomness; the system's generator by default.
     """
     case = Case(mechanism, size, n_classes, batch, buffer, chance or SystemChance())
     _check_event(case)
@@ -133,7 +133,7 @@ def _check_round_trip(case: Case) -> None:
         place = next(places)
         payload = case.make_payload(minibatch, place)
         assert type(payload) is mechanism.payload_type, (
-            f"it must tell {mechanism.payload_type}, found {payload}."
+            f"it must make a {mechanism.payload_type}, found {payload}."
         )
         body = msgspec.json.encode(payload)
         assert len(body) <= mechanism.largest_message, (
@@ -193,7 +193,7 @@ def _check_readings(case: Case, last: bool, length: float) -> None:
 
     Args:
         last: Which label the samples have; see `Case.minibatch`.
-        length: That of the gradient, in units of S.
+        length: The length of the gradient, in units of S.
     """
     mechanism = case.mechanism
     g = np.linspace(-0.7, 1.0, case.size)
@@ -207,7 +207,7 @@ def _check_readings(case: Case, last: bool, length: float) -> None:
     if trained:
         expected = shrunk(g, mechanism.length, mechanism.norm)
         _check_gradients(mechanism, np.array(trained), expected)
-        if length >= 1:  # The length of a short one may be told by chance, which is noise too.
+        if length >= 1:  # A shorter length may be sent at random, which is noise too.
             _check_energy(mechanism, np.array(trained), expected)
     evaluated = [reading for reading in readings if reading.evaluated]
     if evaluated:

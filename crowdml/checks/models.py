@@ -9,7 +9,7 @@ from crowdml.models import Model, clipped_mean
 from crowdml.types import Array, Flags
 
 STEP = 1e-5
-"""For finite differences: the error of the central quotient is then near 1e-10."""
+"""The step of finite differences: the error of the central quotient is then near 1e-10."""
 
 KINK = 1e-4
 """Quotients from the left and right that differ by more belong to a kink, not to curvature."""
@@ -28,7 +28,7 @@ def check_model(model: Model, rng: np.random.Generator) -> None:
 
     Args:
         model: Any implementation of `crowdml.models.Model`.
-        rng: Where the trial inputs come from; nothing else here is random.
+        rng: The generator of the trial inputs; nothing else here is random.
 
     >>> from crowdml.models import Softmax
     >>> check_model(Softmax(n_features=3, n_classes=2), np.random.default_rng(1))

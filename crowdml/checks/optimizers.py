@@ -20,7 +20,7 @@ def check_optimizer(optimizer: Optimizer, radius: float, rng: np.random.Generato
     Args:
         optimizer: Any `(init, update, model)`, with a rate suited to gradients of length one.
         radius: R, the radius that it projects onto; `inf` for none.
-        rng: Where the trial gradients come from; nothing else here is random.
+        rng: The generator of the trial gradients; nothing else here is random.
 
     >>> from crowdml.optim import constant, sgd
     >>> check_optimizer(sgd(constant(0.1), radius=2.0), 2.0, np.random.default_rng(1))

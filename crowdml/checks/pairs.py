@@ -1,4 +1,4 @@
-"""Pairs of data sets that are as hard to hide as any, with the terms and the w to do it under."""
+"""Make pairs of data sets that are as hard to hide as any, with the terms and the w for them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ CLIP = 0.5
 """S: half of what the length of a gradient would be."""
 
 CHECKINS = 3
-"""Of a person whose check-ins are audited together."""
+"""The number of check-ins of a person that are audited together."""
 
 COUNTS = 0.2
 """The share of ε for each count: with more of it for the gradient, they would hardly be seen."""
@@ -40,7 +40,7 @@ COUNTS = 0.2
 
 @dataclass(frozen=True)
 class Pair:
-    """Two data sets that nobody must be able to tell apart by what leaves a device.
+    """Hold two data sets that must be hard to distinguish by what leaves a device.
 
     Args:
         name: What they put to the test.
@@ -75,19 +75,19 @@ class Pair:
         return Ledger.of(earlier)
 
     def rows(self, side: Samples) -> tuple[Array, Array]:
-        """The samples as a device keeps them."""
+        """Return the samples as a device keeps them."""
         norm = self.mechanism.norm
         x = np.array([bound_features([x], 1, norm) for x, _ in side])
         return x, np.array([y for _, y in side], dtype=float)
 
     def minibatches(self) -> tuple[Minibatch, ...]:
-        """Both sides, as the mechanism should see them."""
+        """Return both sides, as the mechanism should see them."""
         model, w = self.terms.make_model(), np.array(self.w)
         return tuple(Minibatch(model, w, *self.rows(side)) for side in self.sides)
 
 
 def hardest(mechanism: str, epsilon: float) -> list[Pair]:
-    """The pairs that are as hard to hide as any, for whom a mechanism protects."""
+    """Yield the pairs that are as hard to hide as any, for the unit that a mechanism protects."""
     kind = MECHANISMS[mechanism]
     if kind.unit is Unit.SAMPLE:
         return list(replaced(mechanism, epsilon))
@@ -107,7 +107,7 @@ def opposites(
 
     Args:
         mechanism: One that protects whole check-ins.
-        directions: k; that of tasks by default.
+        directions: k; by default the k of tasks.
     """
     labels = ("a", "b", "c")[: 3 if role is Role.COUNT else 2]
     terms = _terms(Wanted(epsilon, directions=directions), mechanism, batch=1, labels=labels)
@@ -123,8 +123,8 @@ def person(mechanism: str, epsilon: float, directions: int | None = None) -> lis
 
     Args:
         mechanism: One that protects whole check-ins.
-        epsilon: For all three together.
-        directions: k; that of tasks by default.
+        epsilon: The ε of all three check-ins together.
+        directions: k; by default the k of tasks.
     """
     terms = _terms(Wanted(epsilon, directions=directions), mechanism, batch=1, checkins=CHECKINS)
     sides: tuple[Samples, Samples] = ((1.0, 0.0),), ((1.0, 1.0),)
@@ -138,7 +138,7 @@ def person(mechanism: str, epsilon: float, directions: int | None = None) -> lis
 
 
 def replaced(mechanism: str, epsilon: float, delta: float | None = None) -> Iterator[Pair]:
-    """Samples of which one is replaced, so that all that it moves moves as far as it can.
+    """Replace one sample so that everything that depends on it changes as far as it can.
 
     - `gradient`: a real target that jumps from far below to far above turns the gradient from −S
       to +S, with an x that the device must shorten first.

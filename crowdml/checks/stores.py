@@ -204,7 +204,7 @@ def check_changes_are_noticed(store: Store, other: Store) -> None:
     other.set_task_state("first", "paused")
     assert _news(store).tasks, "another process has written"
     assert store.task("first").owner_settings.state == "paused"
-    assert not _news(store), "news is told once"
+    assert not _news(store), "news is returned once"
     first = store.task("first").id
     other.enrol(first, None, False)
     logs = _news(store).logs

@@ -35,7 +35,7 @@ def check_transport(transport: Transport, invite: str | None = None) -> None:
         assert _refusal(transport.checkout, bad) == "unauthorized", f"token {bad!r}"
 
     checkout, terms_sha256 = transport.checkout(token)
-    assert terms_sha256 == view.terms_sha256, "a check-out tells which terms are in force"
+    assert terms_sha256 == view.terms_sha256, "a check-out says which terms are in force"
     assert transport.checkout(token) == (checkout, terms_sha256), "nothing has changed meanwhile"
 
     tested = transport.checkout(token, Role.EVALUATE).checkout

@@ -48,7 +48,7 @@ def run_crowd(
     """Let every member join at its time, feed it its samples, and report its ledger.
 
     Args:
-        folder: Where the devices' files go, a folder for each person.
+        folder: The folder of the devices' files, with a folder for each person.
         accept_no_privacy: Whether the person behind the demo asked for ε = ∞.
         start: The moment, on the clock of `time.time`, that `joins_at` counts from.
     """

@@ -37,15 +37,15 @@ class Demo:
     Args:
         task: activity or digits.
         mechanism: direction, gaussian or laplace.
-        epsilon: What a person loses in all for direction, what a sample loses for the others; inf
+        epsilon: For direction what a person loses in total, for the others what a sample loses; inf
             for no privacy.
         devices: How many devices take part.
         seconds: How long the crowd collects.
-        folder: Where the server's database, the devices' files and the model go.
-        seed: For dealing samples and joining times; noise is never seeded.
+        folder: The folder for the server's database, the devices' files and the model.
+        seed: The seed of the samples' dealing and of joining times; noise is never seeded.
         pilot: How many of the people are a pilot, from whose samples the model starts, and not in
             the crowd; None for a model that starts at zero.
-        port: On which the portal listens; None for one that is free.
+        port: The portal's port; None for a free port.
     """
 
     task: str = "activity"

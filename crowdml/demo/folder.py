@@ -6,7 +6,7 @@ from pathlib import Path
 from crowdml.errors import InvalidInput
 
 MARK = ".crowdml-demo"
-"""In a folder that a demo has made, and only there: such a folder may be erased."""
+"""The file that marks a folder made by a demo: only a marked folder may be erased."""
 
 
 def prepare(folder: Path) -> None:

@@ -20,9 +20,9 @@ class ServerProcess:
     """Run `crowdml serve` on one port and one database, as often as it is started.
 
     Args:
-        folder: Where its database, certificate and output are.
+        folder: The folder of its database, certificate and output.
         tls: `self-signed`, `CERT,KEY`, or None for plain HTTP.
-        port: On loopback.
+        port: The port on loopback.
         shared: The database, where other servers have the same; None for one of its own.
         workers: Processes that share the port.
         options: Further ones of `crowdml serve`.

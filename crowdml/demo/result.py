@@ -23,10 +23,10 @@ class Result:
     """Hold how well the crowd learnt, and the cost for its people.
 
     Args:
-        error: On people, or samples, that took no part.
+        error: The error for people, or samples, that took no part.
         central_error: With all data in one place.
-        pilot_error: Of the start alone; None without a pilot.
-        guess_error: Of always guessing the most frequent label.
+        pilot_error: The error of the start alone; None without a pilot.
+        guess_error: The error of always guessing the most frequent label.
         recall: The share of each class that is recognised.
         private_bytes_per_checkin: The most bytes of a check-in that depend on samples.
         promise: What was promised to each participant, in sentences.

@@ -70,14 +70,14 @@ def draw(progress: Progress) -> RenderableType:
     table.add_row("devices", f"{now.devices} joined, {now.active_devices} have checked in")
     table.add_row("check-ins", f"{now.version} of {now.max_updates}  ({rate:.1f}/s)")
     table.add_row("", ProgressBar(total=now.max_updates, completed=now.version, width=44))
-    table.add_row("estimated error", f"{error_said(now.error)}  all that the server can know")
+    table.add_row("estimated error", f"{error_said(now.error)}  the server cannot know more")
     table.add_row("true test error", _curve(progress.errors))
     if progress.pilot_error is not None:
         table.add_row("pilot alone", f"{progress.pilot_error:.3f}  where the model started")
     if progress.central_error is not None:
         table.add_row("central batch", f"{progress.central_error:.3f}  with all data in one place")
     table.add_row("guessing", f"{progress.guess_error:.3f}")
-    table.add_row("ε so far", f"{_epsilon(progress)} by any person, in all")
+    table.add_row("ε so far", f"{_epsilon(progress)} by any person, in total")
     title = f"[bold]crowdml[/bold] · {progress.task.title}"
     return Group(Panel(table, title=title, subtitle=progress.portal, expand=False))
 

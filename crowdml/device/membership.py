@@ -18,7 +18,7 @@ GIVE_UP_ON = {"revoked", "unauthorized"}
 LEFT = "left"
 ALL_MADE = "all check-ins that you agreed to are made. Thank you."
 COPIED = (
-    "another copy of this device has sent check-ins that this one did not know. They are in the "
+    "another copy of this device has sent check-ins that this copy did not know. They are in the "
     "ledger now, and this copy sends nothing more. To go on, leave and join again: what you send "
     "then adds to what you have lost."
 )

@@ -21,24 +21,24 @@ learns improves: without GAIN, reports about older versions make its error seem 
 
 WANDERS, WANDER_CHANCES = np.array([0.05, 0.15, 0.35, 0.7]), np.array([0.2, 0.25, 0.35, 0.2])
 """The standard deviations of that walk, in the same units, and how likely each of them is before
-any report: some models hardly change any more, others jump. Many reports tell which it is."""
+any report: some models hardly change any more, others jump. Many reports show which it is."""
 
 WANDER = float(np.sqrt(WANDER_CHANCES @ WANDERS**2))
 """What is assumed of the walk where reports do not count."""
 
 ALIKE, ALIKE_DEVIATION = 0.25, 0.25
-"""What is assumed of how alike the answers of one device are, before its reports say more."""
+"""How alike the answers of one device are assumed to be, before its reports say more."""
 
 VERY_ALIKE = 0.5
-"""The doubt about how alike they are is that at this value: few devices that differ very much often
-look as if they differed little."""
+"""The uncertainty about how alike the answers are is computed at this value: a few devices that
+differ very much often look as if they differed little."""
 
 MOST = 0.4
-"""A band that reaches this far from its middle says nothing, so none is given. The reach is that at
-an error of one half: else those errors would be shown that chance has made small."""
+"""A band that reaches this far from its middle says nothing, so none is given. The reach is
+computed at an error of one half: otherwise errors would be shown that are small by accident."""
 
 PULL = 4.0
-"""With so many samples in mind of which half are wrong, no error is taken for 0 or 1."""
+"""Added samples, of which half are wrong, so that no estimated error is 0 or 1."""
 
 
 def error_now(
@@ -60,9 +60,9 @@ def error_now(
         rows: A row for each report: version, device, errors, predictions, and how many reports
             were added up in it.
         version: t.
-        noise_variance: Of the noise in the errors of one report.
-        expected: Whether the reports are made up without chance, so that they do not tell how far
-            the error walks.
+        noise_variance: The variance of the noise in the errors of one report.
+        expected: Whether the reports are expected values without randomness, which do not show how
+            far the error walks.
 
     References: G. Matheron, Economic Geology 58 (1963); E. B. Wilson, JASA 22 (1927); F. E.
     Satterthwaite, Biometrics Bulletin 2 (1946).

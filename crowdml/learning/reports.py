@@ -1,4 +1,4 @@
-"""The reports about the exported model that still say something about the model now."""
+"""Keep the reports that still say something about the exported model now."""
 
 import math
 from array import array
@@ -18,7 +18,7 @@ each person stays in one group."""
 
 
 class Reports:
-    """A row for each report, as a value: version, device, errors, predictions, reports.
+    """Hold a row for each report, as a value: version, device, errors, predictions, reports.
 
     Values that follow each other share one growing array, and each reads only its own part of it.
     From 8,192 rows on, reports of the same group of devices about nearly the same version share a
@@ -68,7 +68,7 @@ class Reports:
 
     @property
     def clustered(self) -> Array:
-        """The rows, with the group in place of the device once devices were added up."""
+        """Return the rows, with the group in place of the device once devices were added up."""
         rows = self.rows
         if (rows[:, 4] > 1).any():
             rows[:, 1] %= GROUPS
@@ -76,7 +76,7 @@ class Reports:
 
 
 def _added_up(rows: Array) -> Array:
-    """One row for each group of devices and each short span of versions that is near enough."""
+    """Make a row for each group of devices and each short span of versions that is near enough."""
     newest = rows[:, 0].max()
     rows = rows[rows[:, 0] + 1 >= (newest + 1) * math.exp(-REACH)]
     span = np.floor(np.log(rows[:, 0] + 1) * (BINS / REACH))

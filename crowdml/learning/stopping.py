@@ -69,7 +69,7 @@ class StoppingRule:
         window: The most reports in the shortest window.
         fewest_devices: How many devices must have reported.
         fewest_evaluated: How many predictions must be behind their reports.
-        confidence: That the task does not end by mistake, over all looks together.
+        confidence: The probability, over all looks, that the task does not end by mistake.
         looks: The most looks until T_max, each at all windows.
         mechanism: What makes the noise in the reports.
 

@@ -19,7 +19,7 @@ class Totals(NamedTuple):
 
     Args:
         labels: Σn̂_y^k for each class.
-        samples: Σn_s; None where devices do not tell it.
+        samples: Σn_s; None where devices do not send it.
         evaluated: The predictions behind Σn̂_e.
         evaluations: The check-ins behind it.
         errors: Σn̂_e.

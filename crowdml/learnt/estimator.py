@@ -26,7 +26,7 @@ class LearntModel:
     nothing, since what it knows was learnt elsewhere.
 
     Args:
-        about: Where it comes from, and how its features are read.
+        about: The origin of the model, and how its features are read.
         weights: K×D, a row for each label, or one.
         intercepts: K; zeros for a model without.
 

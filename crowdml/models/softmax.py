@@ -9,7 +9,7 @@ from crowdml.types import Array
 
 SMALLEST_EXPONENT = -60.0
 """Exponents are cut here: e⁻⁶⁰ adds nothing to 1. Without the cut, slopes and their products could
-be so close to 0 that processors take longer for them, and time would tell who has such samples."""
+be so close to 0 that processors take longer for them, and the time would reveal such samples."""
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,7 @@ def number_in(table: Table, cell: object) -> float | None:
 
 
 def empty(cell: object) -> bool:
-    """Tell whether a cell has no value."""
+    """Decide whether a cell has no value."""
     return cell is None or (isinstance(cell, str) and not cell.strip())
 
 

@@ -41,11 +41,11 @@ class Draft:
         answer: What is predicted: the name of the column.
         features: Names and constants of the columns.
         units: The unit of each column, "" where the header has none.
-        start: Where w starts, and the pilot's own error.
+        start: The start of w, and the pilot's own error.
         errors: The pilot's error without intercepts and with them.
-        tolerance: For a number: a larger distance is an error.
+        tolerance: A predicted number that is further away is an error.
         batch: Samples in a check-in.
-        batch_words: Where that number comes from.
+        batch_words: The origin of the batch size.
         updates: Check-ins that are expected.
         epsilon: What a person loses in total.
         epsilon_words: Why, in sentences.
@@ -111,7 +111,7 @@ def draft_from_rows(
         name: The task's name.
         devices: How many devices are expected, if that is known.
         samples: How many samples each of them collects, if that is known.
-        seed: Of the folds, the refits, and the rows that are drawn where there are very many.
+        seed: The seed of the folds, the refits, and the rows that are drawn from very many.
     """
     rows, drawn = _at_most(rows, MOST_FITTED, seed)
     norm = _norm()

@@ -52,8 +52,8 @@ def fit_start(
         model: What is learnt.
         x: n×D features, scaled and bounded as devices do it.
         y: n class numbers or real targets.
-        people: Whose row each one is; None where that is not known.
-        seed: Of the folds and of the refits.
+        people: The person of each row; None where that is not known.
+        seed: The seed of the folds and of the refits.
 
     >>> from crowdml.models import Softmax
     >>> x = np.array([[1.0, 0.0], [0.0, 1.0]] * 20)

@@ -24,8 +24,8 @@ def minimize(f: Objective, start: Array, tolerance: float = 1e-9, most_steps: in
     The rule does not depend on the units of `f`. It also ends at corners, which the hinge loss has,
     where no gradient is short.
 
-    Reference: J. Nocedal and S. Wright, Numerical Optimization, Algorithm 7.5; the line search is
-    that of A. Lewis and M. Overton, Math. Program. 141 (2013), which copes with corners.
+    Reference: J. Nocedal and S. Wright, Numerical Optimization, Algorithm 7.5; the line search
+    is by A. Lewis and M. Overton, Math. Program. 141 (2013), and copes with corners.
 
     >>> minimize(lambda w: (float(w @ w) - 2 * w[0], 2 * w - np.array([2.0, 0.0])), np.ones(2) * 5)
     array([1., 0.])

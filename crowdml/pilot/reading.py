@@ -12,7 +12,7 @@ from crowdml.tables import CsvDialect, Table, read_dialect, read_table
 from crowdml.visible import visible
 
 MOST_BYTES, MOST_ROWS = 300_000_000, 1_000_000
-"""Of a pilot; a form may allow less."""
+"""The most of a pilot; a form may allow less."""
 
 
 def draft_task(
@@ -32,14 +32,14 @@ def draft_task(
     Args:
         name: The task's name.
         data: CSV, JSON lines or npz.
-        file: The name of the file, which tells .npz from the others, and which errors name.
+        file: The name of the file, by which .npz is recognised, and which errors name.
         label: The column with the answers; by default `label`, `y`, `class`, `target` or the last.
         person: The column that says whose row each one is; by default `person`, `user`,
             `participant` or `subject`, if there is one.
         csv: The signs between columns and before decimals, such as `;,`, where they are unusual.
         devices: How many devices are expected, if that is known.
         samples: How many samples each of them collects, if that is known.
-        seed: Of everything random: the folds and the refits.
+        seed: The seed of everything random: the folds and the refits.
 
     Raises:
         InvalidInput: The file cannot be a pilot; the message has the line and the column.

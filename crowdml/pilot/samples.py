@@ -18,7 +18,7 @@ class PilotSamples:
     Args:
         x: n×D readings in their own units, NaN where one is missing.
         y: The number of each row's label, or the number to be predicted.
-        people: Whose row each one is; None where that is not known.
+        people: The person of each row; None where that is not known.
     """
 
     x: Array

@@ -14,7 +14,7 @@ from crowdml.types import Array, Ints
 
 COIN = 2**64
 SMALLEST_CHOICE, LARGEST_CHOICE = 1e-13, 40.0
-"""Beyond these the coin's 64 bits would be too coarse, or it would fall one way for ever."""
+"""Beyond these the coin's 64 bits would be too coarse, or it would always fall the same way."""
 
 
 @dataclass(frozen=True)

@@ -18,19 +18,22 @@ from crowdml.types import Array, Ints
 Words = npt.NDArray[np.uint32]
 
 VARIANCE = 2.0
-"""Of one number of a codeword."""
+"""The variance of one number of a codeword."""
 
 MEAN = 4
-"""Of the ones in a random byte, which is taken off."""
+"""The mean number of ones in a random byte, which is subtracted."""
 
 BYTES = 4
-"""In a word."""
+"""The number of bytes in a word."""
 
 HALF, LESS, FIRST, SECOND = (
     np.array(number, dtype=np.uint32) for number in (16, 15, 0x7FEB352D, 0x846CA68B)
 )
-"""Of the mixing function: shifts and factors. Arrays, as NumPy would make of plain numbers each
-time: a quarter of the time that one codeword of 500 numbers takes."""
+"""The shifts and factors of the mixing function.
+
+They are arrays because NumPy would convert plain numbers each time, which takes a quarter of the
+time of a codeword of 500 numbers.
+"""
 
 CHUNK = 2**19
 """Numbers that are expanded at once: a large codebook fits neither into caches nor memory."""

@@ -18,7 +18,7 @@ from crowdml.privacy.stand_in import StandIn
 from crowdml.types import Array
 
 NEVER = 1e-300
-"""In place of the probability of what a broken coin never tells, since it has no logarithm."""
+"""Replaces the probability 0 of a number that a broken coin never sends: 0 has no logarithm."""
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ class DirectionStandIn(StandIn):
         return np.stack([first, rng.random(n_checkins)], axis=1)
 
     def lies(self, sizes: Ints, rng: np.random.Generator) -> Array:
-        """The codeword that is farthest from g, never turned round."""
+        """Send the codeword that is farthest from g, never reversed."""
         k, n = self.mechanism.directions, len(sizes)
         ranks = np.full(n, k)
         farthest = ranks if self.ranked else normal_pulls(ranks, k, rng)

@@ -14,8 +14,8 @@ from crowdml.privacy.loss import Loss, Unit
 
 
 class CheckinEvent(Protocol):
-    """What one check-in told. Its type is a frozen msgspec struct with a tag, by which the ledger
-    finds it again."""
+    """Record what one check-in sent. Its type is a frozen msgspec struct with a tag, by which the
+    ledger finds it again."""
 
     @property
     def unit(self) -> Unit:

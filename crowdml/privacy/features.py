@@ -10,14 +10,14 @@ from crowdml.errors import InvalidSample
 from crowdml.types import Array
 
 LARGEST_TARGET = 1e12
-"""Beyond this a real target is a unit mistake, and sums of floats would lose meaning."""
+"""A real target beyond this is a wrong unit, and sums of floats would lose precision."""
 
 LARGEST_SQUARED = 1e150
 """Beyond this a square would not fit a float."""
 
 SMALLEST_VALUE = 2.0**-60
-"""What is smaller counts as 0: products of it could be so close to 0 that processors take longer
-for them, and time would tell who has such samples."""
+"""Smaller numbers count as 0: their products could be so close to 0 that processors take longer
+for them, and the time would reveal who has such samples."""
 
 
 def bound_features(x: npt.ArrayLike, n_features: int, norm: int) -> Array:
@@ -46,7 +46,7 @@ def bound_features(x: npt.ArrayLike, n_features: int, norm: int) -> Array:
 
 
 def _strange(x: npt.ArrayLike) -> str:
-    """The first value that is no number."""
+    """Return the first value that is not a number."""
     values = np.asarray(x, dtype=object).ravel().tolist()
     numbers = (int, float, np.number, np.bool_)
     return reprlib.repr(next((v for v in values if not isinstance(v, numbers)), x))

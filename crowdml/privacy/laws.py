@@ -19,7 +19,7 @@ class Law(Protocol):
     name: str
     norm: int
     pure: bool
-    """Whether it costs a pure ε; otherwise a ρ, which is told as ε at some δ."""
+    """Whether the law costs a pure ε; otherwise a ρ, which is shown as ε at some δ."""
 
     def rounding(self, size: int) -> int:
         """Return how far rounding can move `size` numbers, in steps and in this norm."""

@@ -1,4 +1,4 @@
-"""The ledger: what a device has told so far, and whether it may tell more."""
+"""Keep the ledger: what a device has sent so far, and whether it may send more."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from crowdml.privacy.loss import Loss, within
 
 @dataclass(frozen=True)
 class Limits:
-    """How much ε the participant allows.
+    """Hold how much ε the participant allows.
 
     Args:
-        per_sample: For any single sample.
-        per_device: For the device, over all its check-ins.
+        per_sample: The limit for any single sample.
+        per_device: The limit for the device, over all its check-ins.
     """
 
     per_sample: float
@@ -34,7 +34,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Ledger:
-    """An append-only account of check-ins.
+    """Account for check-ins, append-only.
 
     Every sample is used in one check-in only, so over disjoint minibatches a sample costs what
     its own check-in costs (parallel composition), while for the device as a whole the check-ins
@@ -55,7 +55,7 @@ class Ledger:
 
     @classmethod
     def of(cls, events: Iterable[CheckinEvent]) -> "Ledger":
-        """The ledger of these events, in the order in which they were told."""
+        """Make the ledger of these events, in the order in which they were sent."""
         return cls(tuple(events))
 
     @property
@@ -92,5 +92,5 @@ class Ledger:
             )
 
     def charge(self, event: CheckinEvent) -> "Ledger":
-        """A ledger with one more event; this one stays as it is."""
+        """Return a ledger with one more event; `self` does not change."""
         return Ledger((*self.events, event))

@@ -16,11 +16,11 @@ from crowdml.privacy.place import Place
 
 INT32_MAX = 2**31 - 1
 SMALLEST, LARGEST = 1e-9, 1e6
-"""Beyond these, noise would drown everything, or would be no noise at all."""
+"""Beyond these, noise would hide everything, or would always be 0."""
 
 ONE_SAMPLE = 1
 STEPS_OF_NOISE = 100
-"""As long as one number of noise takes, with room: see `Mechanism.effort`."""
+"""The work for one number of noise, with room: see `Mechanism.effort`."""
 
 IMPLAUSIBLE = 1e-9
 """An honest device exceeds a plausibility bound with at most this probability, per kind."""
@@ -142,7 +142,7 @@ class NoiseCalibration(Mechanism):
         return min(INT32_MAX, noiseless + tail)
 
     def largest_plausible(self, n_training: int) -> float:
-        """The same as a number of the gradient."""
+        """Return the largest plausible value as a number of the gradient."""
         return math.ldexp(self.plausible_gradient(n_training), self.grid(n_training))
 
     @cached_property

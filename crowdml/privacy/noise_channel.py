@@ -33,7 +33,7 @@ class Noisy(msgspec.Struct, frozen=True):
     """
 
     number: ClassVar[None] = None
-    """Its check-ins are not counted."""
+    """Check-ins with noise are not numbered."""
 
     samples: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
     heldout: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]

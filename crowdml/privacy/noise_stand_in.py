@@ -34,7 +34,7 @@ class NoiseStandIn(StandIn):
         return np.zeros((n_checkins, 1))
 
     def lies(self, sizes: Ints, rng: np.random.Generator) -> Array:
-        """The largest number that a server takes from an honest device; 0 stands for honest."""
+        """Return the largest number that a server accepts; draws of 0 mark honest check-ins."""
         found, places = np.unique(sizes, return_inverse=True)
         most = [self.mechanism.largest_plausible(n) for n in found.tolist()]
         return np.array(most)[places][:, None]

@@ -32,7 +32,7 @@ class StandIn(ABC):
     """
 
     law: str = ""
-    """Its name in the compiled fold; empty if that does not have it."""
+    """The law's name in the compiled fold; empty if the compiled fold does not have the law."""
 
     def __init__(self, mechanism: "Mechanism", noisy: bool, clip: float = UNLIMITED) -> None:
         self.mechanism = mechanism
@@ -65,8 +65,10 @@ class StandIn(ABC):
 
     @abstractmethod
     def lies(self, sizes: Ints, rng: "np.random.Generator") -> Array:
-        """The `draws` of liars, a row for each check-in of `sizes` samples: with these rows,
-        `hide` pushes against g as hard as an honest device might by chance."""
+        """Return the `draws` of liars, a row for each check-in of `sizes` samples.
+
+        With these rows, `hide` pushes against g as hard as a server accepts.
+        """
 
     @abstractmethod
     def hide(self, g: Array, n_samples: int, draws: Array, rng: "np.random.Generator") -> Array:

@@ -1,4 +1,4 @@
-"""Where device and server meet: tasks, terms, messages, problems, the OpenAPI document."""
+"""Define what device and server share: tasks, terms, messages, problems, the OpenAPI document."""
 
 from crowdml.protocol.codec import decode_parameters, encode_parameters
 from crowdml.protocol.editing import EDITABLE, edited

@@ -27,12 +27,12 @@ def check_name(name: str) -> str:
     Traceback (most recent call last):
     crowdml.errors.InvalidInput: a task's name must be 1 to 63 lower-case letters, digits and \
 hyphens, with no hyphen first, and no name that Windows reserves, such as con, found \
-"../../etc/passwd". Ask whoever gave you the link for another.
+"../../etc/passwd". Ask the person who gave you the link for another.
     """
     if not re.search(PATTERN, name):
         words = Phrase(
-            "a task's name must be {rule}, found {name}. Ask whoever gave you the link for "
-            "another.",
+            "a task's name must be {rule}, found {name}. Ask the person who gave you the "
+            "link for another.",
             rule=RULE,
             name=shown(name),
         )

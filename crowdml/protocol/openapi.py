@@ -85,7 +85,7 @@ def _paths() -> dict[str, Any]:
             "Check out the current parameters", _json("Checkout"), "invalid-parameter",
             "unauthorized", "revoked", "not-found", "unavailable", token=True, not_modified=True),
         "post /v1/tasks/{task}/checkins": _operation(
-            "Check in what the task's mechanism tells", _json("CheckinAnswer"),
+            "Check in a payload of the task's mechanism", _json("CheckinAnswer"),
             *(kind for kind in PROBLEMS if kind not in never),
             body=tuple(each.__name__ for each in _checkins()), token=True),
         "get /v1/tasks/{task}/stats": _operation(

@@ -30,7 +30,7 @@ MOST_SHARED = 1000
 """Shares are written as n of at most this many check-ins."""
 
 Whom: TypeAlias = Literal["person", "sample", "reading"]
-"""What a promise protects: what two data sets may differ in without becoming easy to tell apart."""
+"""What a promise protects: two data sets that differ in it are hard to distinguish."""
 
 
 class Level(NamedTuple):
@@ -92,7 +92,7 @@ class Promise:
         epsilon_per_reading: ε for one reading of the sensor, which may be in several samples.
         epsilon_over_checkins: ε for one unit in each of `checkins` check-ins: a check-in, or one
             of its samples.
-        bound: The most that log P/P′ becomes, which is ε; with a δ, but for a chance of δ.
+        bound: The most that log P/P′ becomes, which is ε; with a δ, except with probability δ.
         bound_of_one: The same for one check-in, or for a sample in one.
         shared: The most samples that one reading is in.
         delta: δ; 0 where the promise has none.
@@ -234,13 +234,13 @@ class Promise:
 
     @property
     def leaves_in_short(self) -> tuple[Phrase, ...]:
-        """Those of `what_leaves` that a reader decides by; the others say it in full."""
-        # What noise hides are the numbers that another sentence names.
+        """Return the sentences of `what_leaves` by which a reader decides."""
+        # Noise hides the numbers that another sentence names.
         return self._named("stays", *(() if "numbers" in self.sentences else ("hides",)))
 
     @property
     def lost_in_short(self) -> tuple[Phrase, ...]:
-        """Those of `what_is_lost` that a reader decides by."""
+        """Return the sentences of `what_is_lost` by which a reader decides."""
         return self._named(*LOST_IN_SHORT)
 
     def _named(self, *names: str) -> tuple[Phrase, ...]:

@@ -203,6 +203,6 @@ RULES = (
     _some_checkins_train,
     _counters_have_answers,
 )
-"""Those that a task file and the terms have in common."""
+"""The rules that a task file and the terms have in common."""
 
 TERMS_RULES = (*RULES, _options_fit)

@@ -23,7 +23,7 @@ class StartTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         sha256: The hash of the parameters of version 0, as a check-out carries them.
         rows: Samples of the pilot; null for a model that an earlier task has learnt.
         people: People in the pilot; null where that is not known.
-        words: Where the start comes from, in the owner's words.
+        words: The origin of the start, in the owner's words.
     """
 
     sha256: Sha256
@@ -39,8 +39,8 @@ class StartTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         The model starts from a pilot of 200 samples of 4 people (two afternoons in our office).
         >>> print(StartTerms("0" * 64, 200, None, "").phrase)
         The model starts from a pilot of 200 samples.
-        >>> print(StartTerms("0" * 64, None, None, "that of last year").phrase)
-        The model starts from one that was learnt before (that of last year).
+        >>> print(StartTerms("0" * 64, None, None, "last year's model").phrase)
+        The model starts from one that was learnt before (last year's model).
         """
         if self.rows is None:
             if not self.words:

@@ -94,7 +94,7 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def too_many_checkins(self) -> Phrase | None:
-        """What an owner should know who divides ε by so many check-ins that each says nothing."""
+        """Warn the owner if ε is divided by so large a K that a check-in says almost nothing."""
         checkins, each = self.terms.collection.checkins, self.terms.loss.total
         if self.terms.mechanism().unit is not Unit.CHECKIN or not checkins or each >= FAINT:
             return None

@@ -1,4 +1,4 @@
-"""Rules about the texts of a task file: what people read, and what files of samples must match."""
+"""Check the texts of a task file: what people read, and what files of samples must match."""
 
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +28,7 @@ def _line(field: str, text: str) -> Iterator[Mistake]:
 
 
 def _plain(field: str, text: str, allowed: frozenset[str] = frozenset()) -> Iterator[Mistake]:
-    """A terminal or a page would obey such characters, and hide what people agree to."""
+    """Reject characters that control a terminal or a page and could hide what people agree to."""
     for each in text:
         if (_controls(each) and each not in allowed) or each in DIRECTION | INVISIBLE:
             must = Phrase("must not have control characters or marks of direction")
@@ -63,7 +63,7 @@ def _names(field: str, names: Sequence[str]) -> Iterator[Mistake]:
 
 
 def _alike(one: str, other: str, labels: bool) -> tuple[Phrase, Phrase]:
-    """The rule that two names break, and both names."""
+    """Return the rule that two names break, and both names."""
     if one == other:
         return Phrase("must differ from each other"), Phrase("{value} twice", value=shown(one))
     must = Phrase("must differ in more than spaces or the form of characters")
@@ -73,7 +73,7 @@ def _alike(one: str, other: str, labels: bool) -> tuple[Phrase, Phrase]:
 
 
 def _folded(name: str, labels: bool) -> str:
-    """What is left of a name for people who do not see the difference."""
+    """Drop the differences that people may not see: spaces, forms of characters, a label's case."""
     joined = "".join(unicodedata.normalize("NFKC", name).split())
     return unicodedata.normalize("NFKC", joined.lower()) if labels else joined
 

@@ -20,7 +20,7 @@ def set_fields(text: str, values: Mapping[str, TomlValue | None]) -> str:
     r"""Set fields of a TOML document, named by places such as `privacy.epsilon`.
 
     Args:
-        text: The document; `InvalidTask` if it is no TOML.
+        text: The document; `InvalidTask` if it is not TOML.
         values: The value of each field; None removes a field.
 
     >>> print(set_fields('[stop]\nupdates = 5  # few\n', {"stop.updates": 9, "model.clip": None}))

@@ -60,7 +60,8 @@ def in_words(kind: Any) -> Words:
 
 
 def listed(words: Iterable[Words], joint: Literal["and", "or"] = "or") -> Words:
-    """
+    """Join words to a list in a sentence.
+
     >>> listed(["one"]), str(listed(["one", "two", "three"], "and"))
     ('one', 'one, two and three')
     """

@@ -36,10 +36,10 @@ class FigurePlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     Args:
         rates: How c was chosen.
         passes: How often each sample is used.
-        points: Where the error is measured, evenly over the samples.
-        beside: The paper's figure that this one is drawn beside, with something changed.
+        points: The number of measurements of the error, evenly over the samples.
+        beside: The paper's figure beside which this figure is drawn, with something changed.
         measure: The error on test samples, or the time-averaged error before learning.
-        first: Only so many samples of a few people, collected when the label changes.
+        first: The number of samples of a few people, collected when the label changes.
         shuffled: Whether these people's samples are shuffled before they are collected.
     """
 

@@ -63,12 +63,12 @@ def reproduce(
     """Run these figures, each with the figures that are shown beside it.
 
     Args:
-        names: Of `FIGURES`, or `all`.
-        trials: How often each curve is repeated, with everything random drawn anew.
+        names: Names of `FIGURES`, or `all`.
+        trials: How often each curve is repeated, each time with other random numbers.
         seed: The same seed gives the same curves; only the exact noise of `analysis` is never
             seeded.
-        progress: Called with what is running and the share of all that is done.
-        load: Where data sets come from.
+        progress: Called with what is running and the share of the work that is done.
+        load: A function that loads a data set.
         plans: What to run, by default what `load_plans` finds.
     """
     wanted = _wanted(names)

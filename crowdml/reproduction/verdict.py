@@ -35,12 +35,12 @@ FEATURES = (
     "the levels differ, and the order of the curves is what to compare."
 )
 ONE_PASS = (
-    "The paper's five passes use each sample five times, so each loses five times ε, 50 in all. "  # noqa: S105
+    "The paper's five passes use each sample five times, so each loses five times ε, 50 in total. "  # noqa: S105
     "Here each is used once and loses ε = 10, which is also what the central approach spends."
 )
 INSENSITIVE = (
     "Unlike in the paper, delays hardly hurt b = 1. One reason: a device goes on collecting while "
-    "it waits, and its check-in then averages {n:.1f} samples at 1000Δ (all that it has, as "
+    "it waits, and its check-in then averages {n:.1f} samples at 1000Δ (everything it has, as "
     "Routine 1 says), so there are fewer updates with less noise each."
 )
 FIVE_PASSES = "Five passes: in total a sample loses ε = 50, five times the ε of the caption."

@@ -1,4 +1,4 @@
-"""Smaller bytes for whoever accepts them: brotli, or else gzip."""
+"""Compress response bodies with brotli or gzip, whichever the client accepts."""
 
 import gzip
 
@@ -10,7 +10,7 @@ LARGE = 2**16
 
 
 def best_coding(accepted: str) -> str:
-    """The best coding in an Accept-Encoding header, or the empty string.
+    """Return the best coding in an Accept-Encoding header, or the empty string.
 
     >>> best_coding("gzip, deflate, br"), best_coding("gzip;q=1.0, br;q=0"), best_coding("")
     ('br', 'gzip', '')

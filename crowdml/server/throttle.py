@@ -9,11 +9,11 @@ from crowdml.protocol import rejected
 
 BURST = 10
 MOST_KEYS = 65_536
-"""Remembered at once; memory must not grow with whoever ever came."""
+"""The most keys that are kept at a time, so that memory is bounded."""
 
 
 class Throttle:
-    """At most so many requests per minute for each key, in bursts of up to ten.
+    """Allow at most `per_minute` requests per minute for each key, in bursts of up to ten.
 
     >>> clock = iter([0.0, 0.0, 0.5]).__next__
     >>> throttle = Throttle(per_minute=60, burst=1, clock=clock)
@@ -43,7 +43,7 @@ class Throttle:
 def spend(
     bucket: tuple[float, float], now: float, per_minute: float, burst: float
 ) -> tuple[float, float]:
-    """The bucket after a request: tokens, and when they were counted. `Rejected` if it is empty."""
+    """Return the bucket after a request: tokens, and their time. `Rejected` if it is empty."""
     tokens, then = bucket
     tokens = min(burst, tokens + max(0.0, now - then) * per_minute / 60)
     if tokens < 1:

@@ -15,7 +15,7 @@ from crowdml.types import Array
 def central_batch(model: Model, x: Array, y: Array, regularization: float) -> Array:
     """Minimise the mean loss plus λ/2·‖w‖² by L-BFGS, with the model's own gradient.
 
-    Paper: Section V-C, "Central (batch)"; the risk is that of Table I.
+    Paper: Section V-C, "Central (batch)"; the risk is as in Table I.
     """
 
     def risk(w: Array) -> tuple[float, Array]:

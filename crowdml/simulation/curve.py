@@ -31,7 +31,7 @@ class Curve:
         epsilon_spent: What the busiest device spent over its check-ins.
         epsilon_per_person: What the person behind a device lost at most, all samples at once.
         pilot_error: The error of the start alone, on average; None without a pilot.
-        seconds: Of computing, all trials together.
+        seconds: The time of computing, for all trials together.
     """
 
     samples: Ints

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from crowdml.errors import InvalidInput
 
 LONGEST = 1e9
-"""Of a typical delay, in ticks: no simulated crowd has so many samples."""
+"""The longest typical delay, in ticks: more than the samples of any simulated crowd."""
 
 Delay: TypeAlias = Callable[[np.random.Generator, int], npt.ArrayLike]
 """`delay(rng, n)` draws n delays; any function of the generator will do."""

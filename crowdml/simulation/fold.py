@@ -135,7 +135,7 @@ def fold_slowly(
 
 
 def _draws(stand_in: StandIn, schedule: Schedule, rng: np.random.Generator) -> Array:
-    """The chance of each check-in; liars have none."""
+    """Draw the random numbers of each check-in; liars choose theirs."""
     draws = stand_in.draws(schedule.n_checkins, rng)
     if len(schedule.liars):
         lying = np.isin(schedule.device, schedule.liars)

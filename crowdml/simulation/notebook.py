@@ -54,7 +54,7 @@ class ProgressBar:
 
         simulate(data, plans, progress=ProgressBar())
 
-    It is drawn anew each time, so there is nothing to close, and needs no widgets.
+    It is drawn again each time, so there is nothing to close, and needs no widgets.
     """
 
     def __init__(self, what: str = "simulating") -> None:

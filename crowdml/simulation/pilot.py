@@ -20,8 +20,8 @@ class TrialPilot:
 
     Args:
         data: The pilot's samples, as training samples.
-        people: Whose samples they are; None where that is not known.
-        seed: Of the fits.
+        people: The person of each sample; None where that is not known.
+        seed: The seed of the fits.
     """
 
     data: Dataset

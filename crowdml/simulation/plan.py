@@ -17,7 +17,7 @@ class Plan:
 
     Args:
         crowd: Who takes part. Central approaches have no delays, and b is the server's minibatch.
-        learning: How it learns. Where all data are in one place, ε is that of the samples sent
+        learning: How it learns. Where all data are in one place, ε protects the samples sent
             there; where every device learns alone, nothing is sent and there is no noise.
         approach: crowd, central-batch, central-sgd or decentral.
     """

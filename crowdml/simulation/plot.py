@@ -16,7 +16,7 @@ from crowdml.simulation.curve import Curve
 FORMATS = (".pdf", ".png", ".svg")
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-"""Okabe and Ito's: told apart by everyone."""
+"""Okabe and Ito's colours, which people with any colour vision can distinguish."""
 
 STYLES = ("-", "--", ":", "-.")
 

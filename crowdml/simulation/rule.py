@@ -23,7 +23,7 @@ class Rule(NamedTuple):
         stand_in: How its gradients reach the server.
         step: How the server steps, with nothing left to plan.
         optimizer: The same, ready to step.
-        w0: Where w starts.
+        w0: The start of w.
     """
 
     model: Model

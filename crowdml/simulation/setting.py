@@ -137,7 +137,7 @@ class PlanFile(Setting, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     Args:
         dataset: A name, or a path to .npz or .csv.
-        trials: Repetitions, with all chance anew.
+        trials: The number of repetitions, each with its own random numbers.
         seed: The same seed gives the same curves.
         points: Points of a curve.
         engine: `ray` or `dask`, with `=ADDRESS` for an existing cluster.
@@ -164,8 +164,8 @@ def read_plan(text: str) -> dict[str, Any]:
 def read_settings(document: Mapping[str, Any], kind: type[S]) -> list[S]:
     """List every combination of the values in a document once, in the order of the fields.
 
-    A clip is left out where there are several mechanisms and this one has none. `InvalidTask` has
-    every wrong field.
+    A clip is left out where there are several mechanisms and the given one has none. `InvalidTask`
+    has every wrong field.
 
     >>> for setting in read_settings({"batch": [1, 10], "epsilon": 4}, Setting):
     ...     print(setting.batch, setting.epsilon)

@@ -14,7 +14,7 @@ from crowdml.simulation.arrivals import Presence
 from crowdml.simulation.delays import Delay
 
 MOST = 10**9
-"""Of devices, samples of each and check-ins: whatever is more is a slip of the pen."""
+"""The most devices, samples of each and check-ins: a larger number must be a typing error."""
 
 SMALL = 1e-12
 """No size of numbers or parameters is below this, nor above one over it."""
@@ -126,7 +126,7 @@ class Learning:
 
     Args:
         mechanism: One of `crowdml.protocol.MECHANISMS`.
-        epsilon: As in a task: for `direction` what a person loses in all, over all K check-ins;
+        epsilon: As in a task: for `direction` what a person loses over all K check-ins;
             for the others what a sample loses in one use. inf for no noise.
         c: The rate's constant; planned by default.
         rate: One of `crowdml.optim.RATES`, for optimizers with a rate: by default `planned`, or
@@ -134,18 +134,18 @@ class Learning:
         optimizer: One of `crowdml.optim.OPTIMIZERS`.
         regularization: λ.
         clip: S; by default what suits the planned rate, or the model's own bound with another.
-        reach: D of the planned rate; by default that of the start's pilot, or the mechanism's.
+        reach: D of the planned rate; by default the reach of the start's pilot, or the mechanism's.
         radius: R.
         averaging: The power of an average of iterates; by default 3 for the planned rate, and
             none for another.
         model: One of `crowdml.models.MODELS`.
         intercept: Whether scores have intercepts.
         scale: The typical size of numbers to be predicted; by default that in the data.
-        delta: Where Huber's loss becomes linear; the scale by default.
-        tolerance: For numbers: an error is a residual larger than this; the scale by default.
+        delta: The residual at which Huber's loss becomes linear; the scale by default.
+        tolerance: A number's residual above this is an error; the scale by default.
         limits_length: Whether no gradient may be much longer than others, as on a server: for
             mechanisms that protect samples. Not for baselines, nor for the paper's own server.
-        start: Where w starts; at zero by default.
+        start: The start of w; zero by default.
         privacy: The privacy terms of a task with this mechanism and this ε, which have δ, k and the
             parts of ε for counts; by default all of ε is for gradients, and nothing else is sent.
         own_model: A model of one's own, as `own_model(n_features, n_classes)`. It runs in plain

@@ -22,7 +22,7 @@ from crowdml.simulation.schedule import Schedule, make_schedule
 from crowdml.simulation.settings import Crowd
 
 Data: TypeAlias = Dataset | Callable[[np.random.Generator], Dataset]
-"""The same samples in every trial, or a function that draws those of one."""
+"""The same samples in every trial, or a function that draws the samples of a trial."""
 
 DATA_STREAM = 2**32 - 1
 """The random stream that a trial's data are drawn from; 1, 2, … are those of its plans' noise."""

@@ -32,12 +32,12 @@ def simulate(
     Args:
         data: What is learnt: a data set, or a function that draws one for each trial.
         plans: The curves wanted.
-        trials: How often each is repeated, with everything random drawn anew.
+        trials: How often each plan is repeated, each time with other random numbers.
         seed: The same seed gives the same curves.
-        points: Where to look, evenly over the clock. Devices alone are looked at less often.
+        points: The number of measurements, evenly over the clock; fewer for devices alone.
         engine: None for the cores of this machine; `ray` or `dask`, with `=ADDRESS` for an
             existing cluster.
-        progress: Called with the number of jobs done and in all: a `ProgressBar`, say.
+        progress: Called with the number of jobs done and the total, for example a `ProgressBar`.
         first: The number of the first trial, for more trials of what was simulated before.
 
     >>> from crowdml.simulation import Crowd, Learning, load_digits

@@ -37,7 +37,7 @@ def tune(
         on_test: The paper's choice, which sees the test set. Otherwise it sees some of the
             training samples, which are set aside while choosing.
         seed: The same seed gives the same choice.
-        engine: As for `simulate`.
+        engine: The engine of `simulate`.
     """
     wanted: dict[str, Sequence[float]] = {}
     if rate and plan.approach != "central-batch":

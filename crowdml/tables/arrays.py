@@ -15,7 +15,7 @@ MOST_BYTES = 300_000_000
 """The most bytes that arrays from elsewhere may have together, once they are unpacked."""
 
 BYTES_PER_VALUE = 4
-"""An archive may have one value for so many bytes that it may have: text and flags count, too."""
+"""An archive may have one value for each of these bytes of its limit; text and flags count."""
 
 
 def read_arrays(

@@ -48,11 +48,11 @@ class CsvDialect:
         return None if math.isnan(value) else value
 
     def with_point(self, cell: str) -> str:
-        """The cell, with a decimal point if it is a number with the dialect's decimal sign."""
+        """Return the cell, with a decimal point if it is a number."""
         return cell.replace(",", ".") if self.decimal != "." and self.is_number(cell) else cell
 
     def is_number(self, cell: str) -> bool:
-        """Tell whether a cell holds a number, which may be infinite or nan."""
+        """Decide whether a cell holds a number, which may be infinite or nan."""
         text = cell.replace(",", ".") if self.decimal != "." else cell
         return is_number(text)
 
@@ -89,7 +89,7 @@ def read_dialect(text: str) -> CsvDialect:
     if delimiter not in SEPARATORS or decimal not in (".", ",") or delimiter == decimal:
         raise InvalidInput(
             "--csv must be the sign between columns (, ; or tab), and then the decimal sign (. or "
-            f",) if it is no point, found {text!r}. Say --csv ';,' for 21,5;40."
+            f",) unless it is a point, found {text!r}. Use --csv ';,' for 21,5;40."
         )
     return CsvDialect(delimiter, decimal)
 
@@ -119,7 +119,7 @@ def rows(
 
 
 def is_number(field: str) -> bool:
-    """Tell whether a cell holds a number."""
+    """Decide whether a cell holds a number."""
     try:
         float(field)
     except ValueError:

@@ -72,7 +72,7 @@ def quoted(value: object) -> str:
 
 
 def check_kind(name: str, value: object, kind: type | tuple[type, ...], words: str) -> None:
-    """Raise `InvalidInput` for an argument of another type; True is no number.
+    """Raise `InvalidInput` for an argument of another type; True does not count as a number.
 
     >>> check_kind("url", 5, str, "a text")
     Traceback (most recent call last):

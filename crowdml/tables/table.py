@@ -54,7 +54,7 @@ class Table:
         return None if math.isnan(cell) else float(cell)
 
     def is_numeric(self, column: str) -> bool:
-        """Tell whether every cell of a column is a number, which may be nan or inf, or missing."""
+        """Decide whether every cell of a column is missing or a number, which may be nan or inf."""
         return all(
             not cell or self.dialect.is_number(cell)
             if isinstance(cell, str)
@@ -98,7 +98,7 @@ def read_table(
         source: The file, or its bytes.
         dialect: How a CSV file is written, where its first line does not show it.
         most: The most rows that a file may have; reading stops there.
-        name: What errors call the file; its ending tells .npz from the others.
+        name: The file's name in errors; .npz is recognised by its ending.
     """
     name = str(source) if name is None else name
     if name.endswith(".npz"):

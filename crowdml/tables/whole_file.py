@@ -7,7 +7,7 @@ from crowdml.tables.arrays import MOST_BYTES
 
 
 def read_file(file: Path, name: object, most: int = MOST_BYTES) -> bytes:
-    """The bytes of a file; `InvalidInput` if there are more than `most`.
+    """Return the bytes of a file; `InvalidInput` if there are more than `most`.
 
     No more is read: a device such as /dev/zero never ends.
 

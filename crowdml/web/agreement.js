@@ -1,4 +1,4 @@
-/** What was agreed to, put to work: Device Routines 2 and 3, with every promise checked. */
+/** Apply what was agreed to: Device Routines 2 and 3, with every promise checked. */
 
 import { decodeBytes, decodeParameters } from "./codec.js";
 import { InvalidInput, NotPrivate, Rejected, TermsChanged } from "./errors.js";
@@ -12,7 +12,7 @@ import { nonsense } from "./transport.js";
 
 /** @import { Agreed, Approval, CheckedOut, Checkout, Ledger, WriteLetter } from "./types.js" */
 
-/** The pinned terms and the limits. Nothing that a server says later enters here, but w. */
+/** Hold the pinned terms and the limits. Of what a server says later, only w is used here. */
 export class Agreement {
   #agreed;
   #model;
@@ -45,7 +45,7 @@ export class Agreement {
   }
 
   /**
-   * The parameters of a check-out, if it is on the agreed terms and makes sense. Version 0 of a
+   * Return the parameters of a check-out if it is on the agreed terms and valid. Version 0 of a
    * task with a start must be that start.
    *
    * @param {CheckedOut} checkedOut
@@ -98,8 +98,8 @@ export class Agreement {
   }
 
   /**
-   * A minibatch as a check-in that may leave; undefined for fewer samples than were approved, or if
-   * another tab has sent a check-in since the approval.
+   * Write a minibatch as a check-in that may leave. Return undefined if there are fewer samples
+   * than were approved, or if another tab has sent a check-in since the approval.
    *
    * @type {WriteLetter}
    */
@@ -116,7 +116,7 @@ export class Agreement {
 }
 
 /**
- * Why a device stops when its task has ended.
+ * Return why a device stops when its task has ended.
  *
  * @param {{state: string}} checkout
  */
@@ -145,7 +145,7 @@ export function requireSuccessor(terms, old, nSamples) {
 }
 
 /**
- * Whether samples taken under one of the terms make sense under the other.
+ * Decide whether samples taken under one of the terms are valid under the other.
  *
  * @type {(a: Terms, b: Terms) => boolean}
  */

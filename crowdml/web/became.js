@@ -1,4 +1,4 @@
-/** What became of a participant's check-ins, from the task's public statistics. */
+/** Find what became of a participant's check-ins, from the task's public statistics. */
 
 import { InvalidInput, Unreachable } from "./errors.js";
 import { UNCERTAIN, nearest, shareRange } from "./figures.js";
@@ -19,7 +19,7 @@ const STATISTICS = answer({
 });
 
 /**
- * Ask for all that is public, so that the question does not tell which check-in was whose.
+ * Ask for everything that is public, so that the request does not reveal whose check-in is whose.
  *
  * @param {string} url The server's root.
  * @param {string} task
@@ -46,8 +46,8 @@ export async function publicResults(url, task) {
 }
 
 /**
- * Which check-ins were this participant's, and how the crowd's error has changed since. No change
- * is claimed where the two bands overlap.
+ * List which check-ins were this participant's, and how the crowd's error has changed since. No
+ * change is claimed where the two bands overlap.
  *
  * @param {readonly number[]} mine Which check-ins of the task, the first one first.
  * @param {Omit<PublicResults, "devices">} now

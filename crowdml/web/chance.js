@@ -1,4 +1,4 @@
-/** The one module that asks the browser's secure generator for random numbers. */
+/** Draw random numbers: the one module that asks the browser's secure generator. */
 
 import { InvalidInput } from "./errors.js";
 import { addGaussian, addLaplace } from "./noise.js";
@@ -9,7 +9,7 @@ const WORD = 2 ** 32;
 const LARGEST = 2 ** 53;
 const WORDS = 1024;
 
-/** All that is random in a device, from a buffer of random words that are wiped as they are used. */
+/** Provide all randomness of a device, from a buffer of random words that are wiped after use. */
 export class Chance {
   #fill;
   #words = new Uint32Array(WORDS);
@@ -21,7 +21,7 @@ export class Chance {
   }
 
   /**
-   * An integer 0 … n−1, all equally likely, for n up to 2^53.
+   * Draw an integer 0 … n−1, all equally likely, for n up to 2^53.
    *
    * A draw beyond the last whole multiple of n is thrown away: taking it modulo n would favour
    * small results.
@@ -41,7 +41,7 @@ export class Chance {
     }
   }
 
-  /** 128 random bits as 22 letters, digits, `-` and `_`. */
+  /** Draw 128 random bits as 22 letters, digits, `-` and `_`. */
   token() {
     const bytes = Array.from({ length: 16 }, () => this.#word() % 256);
     const base64 = btoa(String.fromCharCode(...bytes));

@@ -1,12 +1,12 @@
-/** Arrays as bytes: little-endian, nothing else; JSON carries them in base64. */
+/** Encode arrays as little-endian bytes, which JSON carries in base64. */
 
 import { InvalidInput } from "./errors.js";
 
 const CHUNK = 2 ** 15;
 
 /**
- * w from base64 of float32; anything but `size` finite numbers is refused, since a server could
- * otherwise steer the gradient with values that are not numbers.
+ * Decode w from base64 of float32. Anything but `size` finite numbers is rejected: with other
+ * values a server could steer the gradient.
  *
  * @type {(base64: string, size: number) => Float64Array<ArrayBuffer>}
  */
@@ -32,7 +32,7 @@ export function encodeGradient(u) {
 }
 
 /**
- * The integers of a check-in's gradient, as they were sent.
+ * Decode the integers of a check-in's gradient, as they were sent.
  *
  * @type {(base64: string, size: number) => number[]}
  */

@@ -1,4 +1,4 @@
-/** The columns of x: names, and the constants that turn values in their own units into features. */
+/** Turn the columns of x into features: names, and constants for values in their own units. */
 
 import { InvalidSample } from "./errors.js";
 import { at, boundFeatures } from "./features.js";
@@ -9,7 +9,7 @@ import { SENSOR, checkSensor } from "./sensor.js";
 
 const MOST = 100_000;
 
-/** A value counts as at most this many scales from its center. */
+/** A value counts as at most this many scales away from its center. */
 const CUT = 6;
 
 export const FEATURES = section({
@@ -46,8 +46,8 @@ export function checkFeatures({ count, sensor, names, center, scale, missing }) 
 }
 
 /**
- * x from the values of its columns: z = (value − center) / scale, cut at ± 6 where there are
- * scales, divided by `length`, then rescaled to ‖z‖ = 1 if it is longer.
+ * Compute x from the values of its columns: z = (value − center) / scale, cut at ± 6 where there
+ * are scales, divided by `length`, then rescaled to ‖z‖ = 1 if it is longer.
  *
  * A missing value (null, NaN) is an error, or z = 0 where the terms say so.
  *

@@ -1,4 +1,4 @@
-/** Databases of the browser: every transaction is all or nothing, and on the disk at its end. */
+/** Open databases of the browser: every transaction is atomic, and on disk at its end. */
 
 import { CrowdmlError, DeviceError } from "./errors.js";
 
@@ -18,7 +18,7 @@ export async function openDatabase(name, version, upgrade) {
 }
 
 /**
- * All or nothing; "strict" is on the disk, not in a cache, when it is done.
+ * Run an atomic transaction; "strict" means that it is on disk, not in a cache, when it is done.
  *
  * @template {string} N
  * @template T
@@ -62,7 +62,7 @@ function abort(transaction) {
   try {
     transaction.abort();
   } catch {
-    // It has ended by itself, without a trace, because a request in it failed.
+    // A failed request has already ended the transaction, without an error of its own.
   }
 }
 

@@ -18,7 +18,7 @@ import { HttpTransport, serverRoot } from "./transport.js";
 export { GIVE_UP_ON, KEEP_AFTER } from "./exchange.js";
 
 /**
- * Takes part in one task.
+ * Take part in one task.
  *
  *     const device = await Device.join("activity");
  *     await device.add(x, y);
@@ -48,13 +48,13 @@ export class Device extends Exchange {
         return store.join(identity);
       }),
     );
-    // Without this a browser short of space may forget the device. It is asked, not waited for.
+    // Otherwise a browser that is short of space may delete the device. Do not wait for the answer.
     globalThis.navigator?.storage?.persist?.().catch(() => undefined);
     return /** @type {Device} */ (device);
   }
 
   /**
-   * Go on with a task that this browser has joined; undefined if it has not.
+   * Open the device of a task that this browser has joined; return undefined if it has not.
    *
    * @param {string} task
    * @param {Options} [options]
@@ -87,7 +87,7 @@ export class Device extends Exchange {
     return this.waiting.seconds;
   }
 
-  /** Whether it waits because the server has said how long. */
+  /** Whether the device waits because the server has said how long. */
   get askedToWait() {
     return this.waiting.asked;
   }
@@ -101,13 +101,13 @@ export class Device extends Exchange {
     return this.store.ledger();
   }
 
-  /** Every check-in, in order: what was payload, what was hidden, what was answered. */
+  /** Every check-in, in order: what was sent, what was hidden, and what was answered. */
   history() {
     return this.store.history();
   }
 
   /**
-   * What is kept of the task for when there is no network, with what is added now.
+   * Return what is kept of the task for times without a network, after adding `more`.
    *
    * @param {Kept} [more]
    */
@@ -156,7 +156,7 @@ export class Device extends Exchange {
   }
 
   /**
-   * Whether the sample is now in the buffer. Not if that is full, or if the device has ended.
+   * Keep a sample; return false if the buffer is full or the device has ended.
    *
    * @type {(x: Readings, y: number | string, termsSha256: string | undefined) => Promise<boolean>}
    */
@@ -174,7 +174,7 @@ export class Device extends Exchange {
       current = identity !== undefined && sameAgreement(identity, this.identity);
       return current && nSamples < terms.collection.buffer;
     });
-    // If another tab has just agreed to other terms, look again, by the rules of now.
+    // If another tab has just agreed to other terms, check again, by the new terms.
     return current ? kept : this.#keep(x, y, termsSha256);
   }
 }

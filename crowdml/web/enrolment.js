@@ -1,4 +1,4 @@
-/** Joining a task: read the terms, decide, pin them, get a token. */
+/** Join a task: read the terms, decide, pin them, get a token. */
 
 import { Chance } from "./chance.js";
 import { NotPrivate, TermsChanged, Unreachable } from "./errors.js";
@@ -8,7 +8,7 @@ import { Terms, termsHash } from "./terms.js";
 /** @import { Identity, Limits, TaskView, Transport, JoinOptions } from "./types.js" */
 
 /**
- * One use for each sample, and a bounded number of check-ins for the device.
+ * Return the usual limits: one use of each sample, and a bounded number of check-ins.
  *
  * @type {(terms: Terms, checkins?: number) => Limits}
  */
@@ -18,7 +18,7 @@ export function limitsOf(terms, checkins = terms.promise().checkins) {
 }
 
 /**
- * The terms in a task's description, which must carry the task's name and their own hash.
+ * Read the terms in a task's description, which must carry the task's name and their own hash.
  *
  * @param {TaskView} view
  * @param {string} task
@@ -36,7 +36,7 @@ export async function readTerms(view, task) {
 }
 
 /**
- * A new identity; nothing is kept unless all of this succeeds.
+ * Enrol, and return a new identity; nothing is kept unless everything succeeds.
  *
  * @type {(transport: Transport, url: string, task: string, joinOptions: JoinOptions) => Promise<Identity>}
  */
@@ -58,7 +58,7 @@ export async function enrol(transport, url, task, joinOptions) {
   }
   const message = { terms: termsSha256, ...(invite ? { invite } : {}) };
   const { device, token } = await transport.enrol(message);
-  // A name is part of a text that is hashed, and a token of a header.
+  // The name becomes part of a hashed text, and the token part of a header.
   if (![device, token].every((text) => /^[!-~]{1,200}$/.test(text))) {
     throw new Unreachable("the server gives no name and token that make sense.");
   }

@@ -1,11 +1,11 @@
-/** Exact arithmetic on 64-bit floats: their bits, their fractions, their sums. */
+/** Compute exactly with 64-bit floats: their bits, their fractions, their sums. */
 
 const bits = new DataView(new ArrayBuffer(8));
 const FRACTION = 2n ** 52n;
 const UP = 2 ** 54;
 
 /**
- * ⌊log₂ v⌋ of a positive float, from its exponent; no logarithm is rounded.
+ * Return ⌊log₂ v⌋ of a positive float, from its exponent, without a rounded logarithm.
  *
  * @param {number} v
  * @returns {number}
@@ -23,7 +23,7 @@ export function powerOfTwo(k) {
 }
 
 /**
- * A positive, finite float as the fraction m·2^e that it is.
+ * Return a positive, finite float as its fraction m·2^e.
  *
  * @param {number} v
  * @returns {{m: bigint, e: number}}
@@ -52,7 +52,7 @@ export function roundHalfEven(v) {
 }
 
 /**
- * The sum of floats, rounded once: Shewchuk's algorithm, as Python's math.fsum has it.
+ * Sum floats with one rounding: Shewchuk's algorithm, as in Python's math.fsum.
  *
  * @param {readonly number[]} values
  */
@@ -83,7 +83,7 @@ function roundedOnce(parts) {
     sum = x + part;
     const lost = part - (sum - x);
     if (!lost) continue;
-    // A half is rounded to even as if nothing followed; what follows may decide otherwise.
+    // A half is rounded to even; a further part may change the direction.
     const next = parts.pop() ?? 0;
     const up = sum + 2 * lost;
     return lost * next > 0 && up - sum === 2 * lost ? up : sum;

@@ -22,7 +22,7 @@ const LONGEST_WAIT = 3600;
 const ALL_MADE = phrase("all check-ins that you agreed to are made. Thank you.");
 
 const COPIED = phrase(
-  "another copy of this device has sent check-ins that this one did not know. They are in the " +
+  "another copy of this device has sent check-ins that this copy did not know. They are in the " +
     "ledger now, and this copy sends nothing more. To go on, leave and join again: what you send " +
     "then adds to what you have lost.",
 );
@@ -48,7 +48,7 @@ export class Exchange extends Membership {
     return this.alone(() => this.#sync());
   }
 
-  /** Send what may be sent now, however long it was to wait. */
+  /** Send what may be sent now, without waiting any longer. */
   retry() {
     return this.alone(() => {
       this.waiting.clear();
@@ -87,7 +87,7 @@ export class Exchange extends Membership {
     }
   }
 
-  /** One round: an old check-in first, then a new one. */
+  /** Run one round: an old check-in first, then a new one. */
   async #attempt() {
     /** @type {OutcomeName} */
     let outcome = Outcome.COLLECTED;
@@ -107,7 +107,7 @@ export class Exchange extends Membership {
     const agreement = this.agreement;
     const mine = this.identity;
     if (await this.store.overtaken(COPY_END)) throw new CopyFound();
-    // Before the check-out, so that a spent budget costs no traffic.
+    // Ask before the check-out, so that a spent budget causes no traffic.
     const approval = await this.#approve(await this.store.nSamples());
     const checkedOut = await this.transport.checkout(mine.token, approval.event.role);
     const parameters = await agreement.accept(checkedOut);
@@ -123,7 +123,7 @@ export class Exchange extends Membership {
     if (checkin) {
       this.#step("stored");
       this.changed();
-      // So that the time which chance and the samples took does not show.
+      // Wait for the end of a slot, so that the time for drawing and for the samples does not show.
       const slot = 1000 * SLOT * this.terms.slots;
       const rest = slot - ((performance.now() - start) % slot);
       await new Promise((resolve) => setTimeout(resolve, rest));
@@ -192,7 +192,7 @@ export class Exchange extends Membership {
   }
 
   /**
-   * The server said no: end, ask, wait, or go on with the next minibatch.
+   * Handle a refusal: end, ask, wait, or go on with the next minibatch.
    *
    * `tests/vectors/behaviour.json` says what every device does after each kind.
    *
@@ -211,7 +211,7 @@ export class Exchange extends Membership {
       return Outcome.ENDED;
     }
     if (finished) {
-      // Its owner may reopen it: when the page is opened again, it asks again.
+      // The owner may reopen the task: the device asks again when the page is opened again.
       this.over = { code: error.kind, phrase: error.phrase };
       return Outcome.ENDED;
     }
@@ -221,7 +221,7 @@ export class Exchange extends Membership {
     return this.waiting.hold(paused ? Outcome.PAUSED : Outcome.WAITING, atLeast);
   }
 
-  /** Try nothing more by itself: the participant agrees, or opens the page again. */
+  /** Stop trying until the participant agrees, or opens the page again. */
   #awaitConsent() {
     return this.waiting.hold(Outcome.TERMS, Infinity);
   }

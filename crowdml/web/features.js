@@ -1,20 +1,20 @@
-/** The precondition ‖x‖ ≤ 1, enforced on the device and never left to the caller. */
+/** Enforce ‖x‖ ≤ 1 on the device, whatever the caller does. */
 
 import { InvalidSample } from "./errors.js";
 
-/** Beyond this a real target is a unit mistake, and sums of floats would lose meaning. */
+/** A real target beyond this is a wrong unit, and sums of floats would lose precision. */
 const LARGEST_TARGET = 1e12;
 
 /**
- * What is smaller counts as 0: products of it could be so close to 0 that processors take longer
- * for them, and time would tell who has such samples.
+ * Smaller numbers count as 0: their products could be so close to 0 that processors take longer for
+ * them, and the time would reveal who has such samples.
  */
 const SMALLEST_VALUE = 2 ** -60;
 
 /** @import { Norm } from "./types.js" */
 
 /**
- * x, rescaled to ‖x‖ = 1 if it is longer; refused if it is not D finite numbers.
+ * Return x, rescaled to ‖x‖ = 1 if it is longer; throw if it is not D finite numbers.
  *
  * @param {ArrayLike<number>} x
  * @param {number} nFeatures D.
@@ -37,7 +37,7 @@ export function boundFeatures(x, nFeatures, norm) {
 }
 
 /**
- * A label 0 … C−1, or a finite real target where there are no classes.
+ * Check a label 0 … C−1, or a finite real target where there are no classes.
  *
  * @param {unknown} y
  * @param {number} nClasses C, or 0.
@@ -56,7 +56,7 @@ export function checkTarget(y, nClasses) {
 }
 
 /**
- * The number of a label, or a real target where there are no labels.
+ * Return the number of a label, or a real target where there are no labels.
  *
  * A label is known by its name alone, never by its place in the list. Names that are numbers are
  * matched as text: 1 is the label "1".
@@ -80,7 +80,7 @@ function withoutTiny(value) {
 }
 
 /**
- * ‖values‖, with `more` beside them as one number that is not negative.
+ * Return ‖values‖, with `more` as one further number that is not negative.
  *
  * @type {(values: ArrayLike<number>, norm: Norm, more?: number) => number}
  */

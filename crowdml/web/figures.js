@@ -1,12 +1,15 @@
-/** Numbers as people read them, the same in every language of programs. */
+/** Write numbers as people read them, the same in Python and JavaScript. */
 
 import { phrase } from "./phrase.js";
 
-/** What is this little above a whole number is that number: floats are rounded. */
+/**
+ * A number that is above a whole number by less than this is rounded to it, since floats are
+ * inexact.
+ */
 const ROUNDING = 1e-9;
 
 /**
- * How sure somebody with a coin's guess can become, at most: 1/(1 + e^−loss).
+ * Return how sure somebody can become who had only a coin's guess: at most 1/(1 + e^−loss).
  *
  * @param {number} loss ε, or `Loss.bound` where there is a δ.
  */
@@ -28,14 +31,14 @@ export const atMostTimes = (share) => written(share, 1 - ROUNDING);
 function written(share, up) {
   for (let of = 100; of <= 1e6; of *= 10) {
     const n = Math.floor(share * of + up);
-    // One in a hundred may be half of that: what is left needs more than its first digit.
+    // The rest, such as 1 in 100, may be rounded from half of that: it needs more digits.
     if (n > 0 && n < of - 1) return phrase("{n} times in {of}", { n, of });
   }
   return share > 0.5 ? phrase("practically always") : phrase("practically never");
 }
 
 /**
- * ε to four significant digits, rounded up, which `write` then shows.
+ * Round ε up to four significant digits, which `write` then shows.
  *
  * @param {number} value
  */
@@ -45,16 +48,16 @@ export function shown(value) {
   return Number((near + 10 ** (Math.floor(Math.log10(value)) - 3)).toPrecision(4));
 }
 
-/** A chance below this, 0.001 %, is practically none. */
+/** A probability below this, 0.001 %, is called practically none. */
 const NEVER = 1e-5;
 
-/** A margin that hides the answer. */
+/** A margin this large hides the answer. */
 export const UNCERTAIN = 0.5;
 
 /** @import { Estimate, Phrase } from "./types.js" */
 
 /**
- * A probability in percent, with two digits of what is likely or of what is not.
+ * Write a probability in percent, with two digits of what is likely or of what is not.
  *
  * @param {number} share
  */
@@ -66,8 +69,8 @@ export function chance(share) {
 }
 
 /**
- * An estimated share as a range, cut to what is possible. The ends are rounded away from each
- * other, so that the range covers what it covered.
+ * Write an estimated share as a range within 0 … 1. The ends are rounded outwards, so that the
+ * range is never too narrow.
  *
  * @param {Estimate} estimate
  */
@@ -83,7 +86,7 @@ export function shareRange({ value, margin }) {
 }
 
 /**
- * An estimated share as a range, or why there is none.
+ * Write an estimated share as a range, or say why there is none.
  *
  * @param {Estimate | null} estimate
  */
@@ -94,7 +97,7 @@ export function estimateSaid(estimate) {
 }
 
 /**
- * How often a model is wrong.
+ * Say how often a model is wrong.
  *
  * @param {Estimate | null} error
  * @returns {Phrase}
@@ -105,7 +108,7 @@ export function errorSaid(error) {
 }
 
 /**
- * A number with some digits and never with an exponent.
+ * Write a number with some digits and never with an exponent.
  *
  * @type {(value: number, digits: number, language?: string) => string}
  */

@@ -1,6 +1,7 @@
 /**
- * How well the crowd's model works for this participant. It is for their eyes alone: the counts are
- * in this browser only, until the device leaves.
+ * Count how well the crowd's model works for this participant.
+ *
+ * Only the participant sees this: the counts stay in this browser until the device leaves.
  */
 
 import { phrase } from "./phrase.js";
@@ -12,8 +13,8 @@ const ENOUGH = 20;
 const MOST_BARS = 30;
 
 /**
- * Predict samples with parameters that none of them has changed. Parameters that are all 0 have
- * learnt nothing: no sample counts.
+ * Predict samples with parameters that none of these samples has changed. Parameters that are all 0
+ * have learnt nothing, so no sample counts.
  *
  * @type {(model: LinearModel, w: Float64Array, x: Rows, y: readonly number[]) => RightCount}
  */
@@ -27,7 +28,7 @@ export function tally(model, w, x, y) {
 }
 
 /**
- * The share of right predictions over time, check-in by check-in, in at most 30 parts.
+ * Return the share of right predictions over time, check-in by check-in, in at most 30 parts.
  *
  * @param {readonly RightCount[]} tallies
  */
@@ -42,7 +43,7 @@ export function course(tallies) {
 }
 
 /**
- * The sentence, or null for fewer than two samples.
+ * Write the sentence, or return null for fewer than two samples.
  *
  * @param {readonly RightCount[]} tallies
  * @param {number | null} tolerance Of a task that predicts a number; null where it predicts a label.

@@ -1,15 +1,15 @@
-/** The grid: gradients become integers before any noise touches them. */
+/** Round gradients to integers on a grid, before any noise is added. */
 
 import { asFraction, ceilRatio, floorLog2, powerOfTwo, roundHalfEven } from "./exact.js";
 
-/** Wanted noise scale in steps: rounding then costs next to nothing. */
+/** The wanted noise scale in steps: so fine that rounding costs almost nothing. */
 const NOISE_STEPS = 2 ** 20;
 
-/** The largest noiseless integer, a quarter of the range of int32: the rest is for noise. */
+/** The largest integer without noise, a quarter of the range of int32: the rest is for noise. */
 const ROOM = 2 ** 29;
 
 /**
- * The exponent k of the step q = 2^k.
+ * Return the exponent k of the step q = 2^k.
  *
  * The server checks the choice for equality, so the order of the operations matters.
  *
@@ -25,7 +25,7 @@ export function chooseGrid(clip, largest, n, epsilon) {
 }
 
 /**
- * ⌈2S/(nq)⌉ + rounding: how many steps one replaced sample can move the rounded average.
+ * Return ⌈2S/(nq)⌉ + rounding: how many steps one replaced sample can move the rounded average.
  *
  * The average moves by at most 2S/n; rounding can add one step for each of d numbers, which is d
  * in L1 and ⌈√d⌉ in L2.

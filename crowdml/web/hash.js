@@ -1,4 +1,4 @@
-/** SHA-256, which browsers compute only where a page cannot be tampered with. */
+/** Compute SHA-256, which browsers offer only on pages that cannot be tampered with. */
 
 import { DeviceError } from "./errors.js";
 

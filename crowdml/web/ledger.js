@@ -1,4 +1,4 @@
-/** The ledger: what a device has sent, and whether it may send more. */
+/** Keep the ledger: what a device has sent, and whether it may send more. */
 
 import { InvalidInput, LimitReached } from "./errors.js";
 import { Loss, within } from "./loss.js";
@@ -28,7 +28,7 @@ export function checkLimits(limits) {
 }
 
 /**
- * An append-only account of check-ins. Every sample is used in one of them only, so a sample loses
+ * Account for check-ins, append-only. Every sample is used in only one check-in, so a sample loses
  * what its own check-in costs, while for the device as a whole the check-ins add up.
  */
 export class Ledger {

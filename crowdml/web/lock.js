@@ -1,13 +1,13 @@
-/** One at a time: in all tabs of a browser, or at least in this one. */
+/** Run one action at a time: in all tabs of a browser, or at least in one tab. */
 
 /** @type {Map<string, Promise<unknown>>} */
 const queues = new Map();
 
 /**
- * Run an action while nobody else runs one under the same name.
+ * Run an action while no other action runs under the same name.
  *
- * This keeps two tabs from sending one check-in at the same time; what must not happen at all is
- * ruled out by the store's transactions.
+ * This keeps two tabs from sending one check-in at the same time; the store's transactions rule out
+ * everything that must never happen.
  *
  * @type {<T>(name: string, action: () => Promise<T>) => Promise<T>}
  */

@@ -1,4 +1,4 @@
-/** How much was payload, in the units that add up. */
+/** Measure how much was revealed, in units that add up. */
 
 import { exactSum } from "./exact.js";
 import { epsilonOf, lossBound } from "./zcdp.js";
@@ -6,21 +6,23 @@ import { epsilonOf, lossBound } from "./zcdp.js";
 /** Above this ε nothing is protected. */
 export const PRIVATE_UP_TO = 20;
 
-/** Room for the rounding of sums of floats: a part of one event, and at least a part of the sum. */
+/**
+ * Room for the rounding of sums of floats: a share of one event, and at least a share of the sum.
+ */
 export const SLACK = 1e-9;
 const ROUNDING = 2 ** -50;
 
 /**
- * Whether a total is at most a limit, but for the rounding of floats, as ten times 0.1 is at most 1.
+ * Decide whether a total is at most a limit, up to rounding, as ten times 0.1 is at most 1.
  *
  * @param {number} total
  * @param {number} limit
- * @param {number} cost That of the last event of the total.
+ * @param {number} cost The cost of the last event of the total.
  */
 export const within = (total, limit, cost) =>
   total <= limit + Math.max(SLACK * Math.min(cost, limit), ROUNDING * limit);
 
-/** A pure ε, or a ρ of concentrated privacy, shown as ε at some δ; or both, added up. */
+/** Hold a pure ε, or a ρ of concentrated privacy, shown as ε at some δ; or both, added up. */
 export class Loss {
   /** @param {{epsilon?: number, rho?: number, delta?: number}} parts */
   constructor({ epsilon = 0, rho = 0, delta = 0 }) {
@@ -29,13 +31,13 @@ export class Loss {
     this.delta = delta;
   }
 
-  /** ε in all, at δ. */
+  /** The total ε, at δ. */
   get total() {
     if (this.rho === Infinity) return Infinity;
     return this.epsilon + (this.rho ? epsilonOf(this.rho, this.delta) : 0);
   }
 
-  /** The most that log P/P′ becomes, but for a chance of δ; for pure ε it is ε. */
+  /** The most that log P/P′ becomes, except with probability δ; for pure ε it is ε. */
   get bound() {
     if (this.rho === Infinity) return Infinity;
     return this.epsilon + (this.rho ? lossBound(this.rho, this.delta) : 0);

@@ -50,7 +50,7 @@ export class Membership extends EventTarget {
     };
   }
 
-  /** What was agreed to. */
+  /** The terms that were agreed to. */
   get terms() {
     return this.agreement.terms;
   }
@@ -73,13 +73,13 @@ export class Membership extends EventTarget {
     return this.#said;
   }
 
-  /** The terms that the server has now, which may be others than those agreed to; their hash. */
+  /** The terms that the server has now, which may differ from the agreed terms; and their hash. */
   async currentTerms() {
     return readTerms(await this.transport.task(), this.#identity.task);
   }
 
   /**
-   * Pin the task's current terms in place of the old ones, if they are those that were shown.
+   * Pin the task's current terms in place of the old terms, if they are the terms that were shown.
    *
    * @param {string} termsSha256 The hash of what was shown.
    */
@@ -108,17 +108,17 @@ export class Membership extends EventTarget {
   }
 
   /**
-   * Tell the server, as well as it can be payload, and forget everything here.
+   * Leave the task: inform the server if possible, and delete everything here.
    *
    * @param {{erase?: boolean}} [options]
    */
   leave({ erase = true } = {}) {
     return this.alone(async () => {
       if (this.#gone) return;
-      await this.refresh().catch(() => undefined); // who cannot read can still leave
+      await this.refresh().catch(() => undefined); // leaving works without reading
       const { token, ended } = this.#identity;
       try {
-        // Not to a server that has ended this device itself, or knows already.
+        // Do not inform a server that has ended this device itself, or that knows already.
         if (!ended || ["copied", "fulfilled"].includes(ended.code)) await this.transport.leave(token);
       } catch (error) {
         if (!(error instanceof CrowdmlError)) throw error;
@@ -164,7 +164,8 @@ export class Membership extends EventTarget {
   }
 
   /**
-   * Go by another agreement, made here or in another tab: what stood in the way may not any more.
+   * Follow another agreement, made here or in another tab, which may remove what stopped the
+   * device.
    *
    * @param {Identity} identity
    */

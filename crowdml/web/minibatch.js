@@ -1,8 +1,10 @@
-/** Samples, and a model's view of them with some parameters: Device Routine 2. */
+/** Compute a model's view of samples with some parameters: Device Routine 2. */
 
 /** @import { Draw, LinearModel, Norm, Rows } from "./types.js" */
 
-/** Predict, count and average, as far as a mechanism asks for it. It never leaves the device. */
+/**
+ * Predict, count and average, as far as a mechanism asks for it. Minibatches stay on the device.
+ */
 export class Minibatch {
   #model;
   #x;
@@ -41,7 +43,7 @@ export class Minibatch {
   }
 
   /**
-   * The average over these samples, each gradient first shrunk to `clip` in this norm.
+   * Average the gradients of these samples, each first shrunk to `clip` in this norm.
    *
    * @type {(rows: readonly boolean[], clip: number, norm: Norm) => Float64Array<ArrayBuffer>}
    */

@@ -1,6 +1,5 @@
 /**
- * The noise: exact discrete Laplace and Gaussian numbers, made of uniform ones. Integers in,
- * integers out, and no float is ever random.
+ * Make exact discrete Laplace and Gaussian noise from uniform integers, without random floats.
  *
  * Canonne, Kamath, Steinke, The Discrete Gaussian for Differential Privacy, 2020, Algorithms 1–3.
  */
@@ -15,7 +14,7 @@ const LARGEST = 2 ** 43;
 const WORD = 2 ** 32;
 
 /**
- * A scale t/s ≥ sensitivity/ε in whole numbers, s a power of two.
+ * Return a scale t/s ≥ sensitivity/ε in whole numbers, s a power of two.
  *
  * ε is the fraction that the float is, and only the last step rounds: up, so towards more noise,
  * by less than one part in 2³¹.
@@ -31,7 +30,7 @@ export function laplaceScale({ sensitivity, level }) {
 }
 
 /**
- * A variance n/d ≥ sensitivity²/(2ρ) in whole numbers, d a power of two, rounded up likewise.
+ * Return a variance n/d ≥ sensitivity²/(2ρ) in whole numbers, d a power of two, also rounded up.
  *
  * @param {Amount} amount
  */
@@ -86,9 +85,10 @@ export function addGaussian(values, amount, chance) {
 }
 
 /**
- * z with P(z) ∝ exp(−|z|·s/t).
+ * Draw z with P(z) ∝ exp(−|z|·s/t).
  *
- * u + t·v is exact below 2⁵³, for t < 2⁴³ that is for v < 1024: more has a chance of e^−1024.
+ * u + t·v is exact below 2⁵³, for t < 2⁴³ that is for v < 1024; a larger v has a probability of
+ * e^−1024.
  *
  * @type {(t: number, s: number, chance: Draw) => number}
  */
@@ -100,7 +100,7 @@ function laplace(t, s, chance) {
     while (flipExp(() => true, chance)) v++;
     const magnitude = Math.floor((u + t * v) / s);
     const negative = chance.below(2) === 1;
-    // Zero has one sign only, or it would come up twice as often as it should.
+    // Zero has only one sign, or it would come up twice as often as it should.
     if (magnitude || !negative) return negative ? -magnitude : magnitude;
   }
 }
@@ -113,7 +113,7 @@ function flipExpRatio(a, b, chance) {
 }
 
 /**
- * True with probability exp(−γ), for a `flip` that is true with probability γ.
+ * Return true with probability exp(−γ), for a `flip` that is true with probability γ.
  *
  * The k-th flip must succeed with probability γ/k, here as two flips with γ and 1/k.
  *
@@ -126,8 +126,8 @@ function flipExp(flip, chance) {
 }
 
 /**
- * True with probability a/b, for a < b: whether a random number is below it, looked at in words
- * of 32 bits from the top until one of them decides.
+ * Return true with probability a/b, for a < b: compare a random number with a/b in words of 32
+ * bits, from the top, until a word decides.
  *
  * @type {(a: bigint, b: bigint, chance: Draw) => boolean}
  */

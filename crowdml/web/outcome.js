@@ -1,7 +1,7 @@
 /**
- * What became of a sample, or of an attempt to check in.
+ * Name what happened to a sample, or to an attempt to check in.
  *
- * The sample was kept in all cases but `FULL` and `ENDED`.
+ * The sample was kept unless the outcome is `FULL` or `ENDED`.
  */
 export const Outcome = Object.freeze({
   COLLECTED: "collected",

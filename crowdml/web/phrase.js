@@ -1,4 +1,4 @@
-/** A sentence as an English template and its values, which any language can write. */
+/** Hold a sentence as an English template and its values, which any language can write. */
 
 /** @import { Phrase, Translate } from "./types.js" */
 
@@ -10,12 +10,12 @@ export const phrase = (template, values = {}) => ({ template, values });
  *
  * @param {Phrase} phrase
  * @param {Translate} [translate] The template in another language.
- * @param {string} [language] That of numbers.
+ * @param {string} [language] The language that numbers are written in.
  * @returns {string}
  */
 export function write({ template, values }, translate = (text) => text, language = "en") {
   return translate(template, values).replace(/\{(\w+)\}/g, (name, key) => {
-    // A server may name anything, also what every object inherits.
+    // A server may name anything, including what every object inherits.
     const value = (Object.hasOwn(values, key) ? values[key] : undefined) ?? name;
     if (typeof value === "object") return write(value, translate, language);
     return typeof value === "number" ? written(value, language) : value;

@@ -1,16 +1,16 @@
-/** Where a check-in belongs: all of it is public, and none of it chosen by the device. */
+/** Say where a check-in belongs: everything here is public, and the device chooses none of it. */
 
 import { sha256 } from "./hash.js";
 
 /** @import { Place } from "./types.js" */
 
 /**
- * A place and the public numbers that are drawn for it. They are hashed here, beforehand, because
- * browsers hash in their own time, and what leaves a device is written in one go.
+ * Make a place with the public numbers that are drawn for it. They are hashed here, beforehand,
+ * because browsers hash asynchronously, and a check-in is written in one synchronous step.
  *
  * @param {string} termsSha256 The hash of the terms that were agreed to.
  * @param {string} device The device's name, which the server chose.
- * @param {number} number That of the check-in, 1, 2, …
+ * @param {number} number The number of the check-in, 1, 2, …
  * @returns {Promise<Place>}
  */
 export async function placeOf(termsSha256, device, number) {

@@ -1,4 +1,4 @@
-/** What a task promises to a participant: one value, with every sentence about it. */
+/** Compute what a task promises to a participant, with every sentence about it. */
 
 import { certainty } from "./figures.js";
 import { Loss, PRIVATE_UP_TO, SLACK } from "./loss.js";
@@ -25,7 +25,7 @@ const LEVELS = [
 const NOT_PRIVATE = { most: Infinity, key: "none", pill: phrase("Not private"), word: phrase("not private") };
 
 /**
- * How much everything that leaves a device can reveal, at most.
+ * State how much everything that leaves a device can reveal, at most.
  *
  * The three kinds of ε say what is replaced: one sample, everything in one check-in, or everything
  * that a person sends to the task.
@@ -56,7 +56,7 @@ export class PrivacyPromise {
     /** For one unit in each of the check-ins: a check-in, or one of its samples. */
     const over = Loss.sum([...sent, loss.times(this.checkins - sent.length)]);
     this.epsilonOverCheckins = over.total;
-    /** How sure somebody can become at most who could only toss a coin before, but for δ. */
+    /** How sure somebody can become at most who had only a coin's guess before, except with δ. */
     this.certainty = certainty(Math.max(over.bound, reading.bound));
     /** The same from one check-in, or about a sample in one. */
     this.certaintyOfOne = certainty(loss.bound);
@@ -72,7 +72,7 @@ export class PrivacyPromise {
     /** k; 0 where no direction is sent. */
     this.directions = mechanism.directions ?? 0;
     this.numbers = mechanism.numbers;
-    /** Whether it carries counts of answers. */
+    /** Whether a check-in carries counts of answers. */
     this.counted = nClasses > 0;
     this.roles = mechanism.roles ?? [];
   }
@@ -82,7 +82,7 @@ export class PrivacyPromise {
     return Math.max(this.epsilonOverCheckins, this.epsilonPerReading);
   }
 
-  /** Whether the promise is worth the name. */
+  /** Whether the task counts as private. */
   get private() {
     return isPrivate(this.epsilon);
   }
@@ -97,7 +97,7 @@ export class PrivacyPromise {
     return this.epsilonPerReading > this.epsilonOverCheckins;
   }
 
-  /** Whether numbers are sent as they are, with nothing left to chance. */
+  /** Whether numbers are sent unchanged, without any randomness. */
   get exact() {
     return this.epsilonPerSample === Infinity;
   }
@@ -111,7 +111,7 @@ export class PrivacyPromise {
   }
 
   /**
-   * Every sentence, by its name, in the order in which they are read.
+   * Every sentence, by its name, in reading order.
    *
    * @returns {Record<string, Phrase> & { loss: Phrase }}
    */
@@ -127,13 +127,13 @@ export class PrivacyPromise {
     return this.#named(LOST);
   }
 
-  /** Those of `whatLeaves` that a reader decides by; the others say it in full. */
+  /** The sentences of `whatLeaves` by which a reader decides; the others add the details. */
   get leavesInShort() {
-    // What noise hides are the numbers that another sentence names.
+    // Noise hides the numbers that another sentence names.
     return this.#named(["stays", ...("numbers" in this.sentences ? [] : ["hides"])]);
   }
 
-  /** Those of `whatIsLost` that a reader decides by. */
+  /** The sentences of `whatIsLost` by which a reader decides. */
   get lostInShort() {
     return this.#named(LOST_IN_SHORT);
   }
@@ -149,10 +149,10 @@ export class PrivacyPromise {
 const isPrivate = (epsilon) => epsilon <= PRIVATE_UP_TO * (1 + SLACK);
 
 /**
- * How many check-ins a device makes where the participant does not say.
+ * Return how many check-ins a device makes if the participant does not say.
  *
- * Never above the largest ε that is called private, unless one check-in already is: then the task
- * is not private, however few there are.
+ * They never exceed the largest ε that is called private, unless one check-in alone does: then the
+ * task is not private, however few check-ins there are.
  *
  * @param {Terms} terms
  */

@@ -1,10 +1,10 @@
 /**
- * A device's record: which check-in was sent under which number, outside the device's database.
+ * Keep a device's record: which check-in was sent under which number, outside of its database.
  *
  * A database can be copied, or restored from a backup; then it forgets what was sent and would draw
- * anew for the same number. A check-in is first in the device's database, then here, and only then
- * sent. So the device never knows less than its record, unless it is a copy; and whatever ends the
- * page between the two leaves a check-in that is sent later, with the same bytes.
+ * again for the same number. A check-in is stored first in the device's database, then here, and
+ * only then sent. So the device never knows less than its record, unless it is a copy. If the page
+ * ends between the two steps, the check-in is sent later, with the same bytes.
  */
 
 import { asked, openDatabase, transact } from "./database.js";
@@ -46,7 +46,7 @@ export class DeviceRecord {
   }
 
   /**
-   * Remove the record of a device that leaves: a copy of it sends nothing then.
+   * Remove the record of a device that leaves, so that a copy of the device sends nothing.
    *
    * @param {string} device
    */
@@ -61,7 +61,7 @@ export class DeviceRecord {
   }
 
   /**
-   * Every check-in that was sent, in order.
+   * Return every check-in that was sent, in order.
    *
    * @param {string} device
    * @returns {Promise<LedgerLine[]>}
@@ -73,7 +73,8 @@ export class DeviceRecord {
   }
 
   /**
-   * Write check-ins of the ledger down before the last of them is sent; whether each has its number.
+   * Record check-ins of the ledger before the last of them is sent; return whether each has its
+   * number.
    *
    * @type {(device: string, ledger: readonly LedgerLine[], checkin: string) => Promise<boolean>}
    */

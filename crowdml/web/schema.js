@@ -1,4 +1,4 @@
-/** Rules for values that came from a server, which is not trusted to be well-formed. */
+/** Check values from a server, which is not trusted to send valid ones. */
 
 import { InvalidInput } from "./errors.js";
 import { phrase } from "./phrase.js";
@@ -61,8 +61,8 @@ export const otherwise = (standard, rule) => (value, path) =>
   value === undefined || value === standard ? standard : rule(value, path);
 
 /**
- * An object with these fields and no others: terms that say more than the device understands
- * must not be agreed to.
+ * Require an object with exactly these fields: terms that say more than the device understands must
+ * not be agreed to.
  *
  * @type {<F extends Record<string, Rule<any>>>(fields: F) => Rule<Fields<F>>}
  */
@@ -78,7 +78,7 @@ export const section = (fields) => (value, path) => {
 };
 
 /**
- * An object with these fields; others are skipped, so that answers can grow.
+ * Require an object with these fields; others are skipped, so that answers can grow.
  *
  * @type {<F extends Record<string, Rule<any>>>(fields: F) => Rule<Fields<F>>}
  */

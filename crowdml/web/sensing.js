@@ -1,4 +1,4 @@
-/** From a sensor's readings to samples, as the task's terms describe it. */
+/** Turn a sensor's readings into samples, as the task's terms describe it. */
 
 import { GAP_SECONDS, GAP_TICKS } from "./sensor.js";
 
@@ -7,9 +7,10 @@ import { GAP_SECONDS, GAP_TICKS } from "./sensor.js";
 const FLOOR = 2 ** -40;
 
 /**
- * Readings and labels come in the order of time, ticks `rate` times a second from the first reading
- * on. A tick takes the newest reading at its time, and is taken when a later reading arrives. A gap,
- * or a new label, starts a new window.
+ * Collect samples from readings and labels in the order of time.
+ *
+ * There are `rate` ticks a second from the first reading on. A tick uses the newest reading at its
+ * time, and is made when a later reading arrives. A gap, or a new label, starts a new window.
  */
 export class Sensing {
   #sensor;
@@ -48,14 +49,14 @@ export class Sensing {
     return Math.max(this.#lastTime + every - this.#newest, full);
   }
 
-  /** Readings stop here on purpose: what comes next belongs to a new window, however soon. */
+  /** Interrupt the readings: the next reading starts a new window, however soon it comes. */
   interrupt() {
     this.#window = [];
     this.#newest = -Infinity;
   }
 
   /**
-   * Take in a reading; null for the label where it is not known. Samples come out.
+   * Add a reading, with null for an unknown label, and return the samples that it completes.
    *
    * A reading that is not a finite number, or not newer than the last one, is skipped.
    *
@@ -106,7 +107,7 @@ export class Sensing {
 }
 
 /**
- * x from one window of readings, or from the numbers entered.
+ * Compute x from one window of readings, or from the numbers entered.
  *
  * Paper: Section V-B.
  *
@@ -129,7 +130,7 @@ export function featuresOf(sensor, count, window) {
 }
 
 /**
- * What is smaller than rounding can make it is nothing: a constant window has one bin.
+ * Return 0 for what rounding alone could cause: a constant window has one bin.
  *
  * @param {readonly number[]} window
  */
@@ -148,7 +149,7 @@ function summary(values) {
 }
 
 /**
- * Absolute values of the first bins of the discrete Fourier transform.
+ * Return the absolute values of the first bins of the discrete Fourier transform.
  *
  * @type {(values: readonly number[], count: number) => Float64Array<ArrayBuffer>}
  */

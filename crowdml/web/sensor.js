@@ -1,10 +1,10 @@
-/** features.sensor: how a device turns a sensor's readings into x, so that every device does. */
+/** Read features.sensor: how every device turns a sensor's readings into x. */
 
 import { InvalidInput } from "./errors.js";
 import { integer, list, number, oneOf, otherwise, section, text } from "./schema.js";
 import { SENSORS, isTypedIn } from "./sensors/index.js";
 
-/** Readings further apart than either of these do not belong into one window. */
+/** Readings further apart than either of these do not belong to one window. */
 export const GAP_SECONDS = 1;
 export const GAP_TICKS = 5;
 
@@ -30,8 +30,9 @@ export const SENSOR = section({
 /** @typedef {ReturnType<typeof SENSOR>} Sensor */
 
 /**
- * The most samples that one reading can be in: windows overlap where samples come faster than a
- * window passes, and a sensor that is slower than the rate leaves one reading at several ticks.
+ * Return the most samples that one reading can be in: windows overlap where samples come faster
+ * than a window passes, and a sensor that is slower than the rate repeats one reading at several
+ * ticks.
  *
  * @param {Sensor} sensor
  */

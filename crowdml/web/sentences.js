@@ -1,4 +1,4 @@
-/** Every sentence about a promise, as English templates and their values. */
+/** Write every sentence about a promise, as English templates and their values. */
 
 import { atMostTimes, counted, shown } from "./figures.js";
 import { PRIVATE_UP_TO } from "./loss.js";
@@ -7,10 +7,10 @@ import { phrase } from "./phrase.js";
 
 /** @import { Phrase, PrivacyPromise } from "./types.js" */
 
-/** Which sentences answer which question, in the order in which they are read. */
+/** Which sentences answer which question, in reading order. */
 export const LEAVES = ["stays", "often", "rule", "train", "evaluate", "count", "numbers", "hides"];
 export const LOST = ["epsilon", "loss", "less", "single", "delta", "common", "readings"];
-/** Those of them that answer in short. */
+/** The sentences among them that give the short answer. */
 export const LOST_IN_SHORT = ["loss", "common"];
 
 const WHOM = {
@@ -40,7 +40,7 @@ export function* sentencesOf(promise) {
   if (promise.delta && !exact) {
     yield [
       "delta",
-      // `certainty` is computed for this chance.
+      // `certainty` is computed for this probability.
       phrase("With a chance of one in {n}, the δ of this task, more can be learnt than that.", {
         n: Math.round(1 / promise.delta),
       }),

@@ -1,4 +1,4 @@
-/** model.start: where the model starts from, if not at zero, and how a device verifies it. */
+/** Read model.start: where the model starts from, if not at zero, and how a device verifies it. */
 
 import { InvalidInput } from "./errors.js";
 import { counted } from "./figures.js";

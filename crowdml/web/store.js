@@ -1,5 +1,5 @@
 /**
- * The device's memory: one IndexedDB database with buffer, outbox, ledger, token and terms.
+ * Store the device's memory: one IndexedDB database with buffer, outbox, ledger, token and terms.
  *
  * Every method is one durable transaction. Nothing here changes or removes a line of the ledger;
  * `erase` removes the device as a whole.
@@ -28,7 +28,7 @@ export class DeviceStore {
   #db;
   #record;
   #erased = false;
-  /** What check-ins of this session were made from. It is never written to the disk. */
+  /** What check-ins of this session were made from. It is never written to disk. */
   #truths = /** @type {Map<string, object>} */ (new Map());
 
   /** @param {IDBDatabase} db @param {DeviceRecord} record */
@@ -36,7 +36,7 @@ export class DeviceStore {
     this.#db = db;
     this.#record = record;
     this.name = db.name;
-    // Another tab erases the device: holding on would keep its data alive.
+    // Another tab erases the device: an open connection would keep its data.
     db.onversionchange = () => {
       this.#erased = true;
       db.close();
@@ -70,7 +70,7 @@ export class DeviceStore {
   }
 
   /**
-   * Forget everything but the ledger, the answers and this.
+   * Delete everything but the ledger and the answers, and keep this identity.
    *
    * @param {Identity} me
    */
@@ -85,7 +85,7 @@ export class DeviceStore {
     });
   }
 
-  /** Forget everything, unless another tab has done so. */
+  /** Delete everything, unless another tab has done so. */
   async erase() {
     if (this.#erased) return;
     await this.#transaction(ALL, "readwrite", (stores) =>
@@ -103,7 +103,7 @@ export class DeviceStore {
   }
 
   /**
-   * Change the identity, given the one that is stored and how many samples wait.
+   * Change the identity, given the stored identity and the number of waiting samples.
    *
    * @param {(identity: Identity | undefined, nSamples: number) => Identity} change
    * @returns {Promise<Identity>}
@@ -117,7 +117,7 @@ export class DeviceStore {
     });
   }
 
-  /** n_s, asked of the database: another tab may have used it. */
+  /** Read n_s from the database, since another tab may have used samples. */
   nSamples() {
     return this.#transaction(["buffer"], "readonly", ({ buffer }) => asked(buffer.count()));
   }
@@ -173,7 +173,7 @@ export class DeviceStore {
   }
 
   /**
-   * Whether a check-in may be sent: the record has it, on disk, and no other in its place.
+   * Decide whether a check-in may be sent: the record has it on disk, and no other in its place.
    *
    * @param {WrittenCheckin} checkin
    */
@@ -182,13 +182,13 @@ export class DeviceStore {
   }
 
   /**
-   * Whether the record has check-ins that the ledger does not: another copy of the device has sent
+   * Find check-ins in the record that the ledger does not have: another copy of the device has sent
    * them. They are charged, and the device ends, in one transaction.
    *
    * @param {End} why
    */
   async overtaken(why) {
-    // The record first: another tab may send a check-in between the two.
+    // Read the record first: another tab may send a check-in between the two.
     const known = await this.#record.known((await this.#me()).record);
     if (known.length <= (await this.#lines()).length) return false;
     await this.#chargeUnknown(known, why);
@@ -239,7 +239,7 @@ export class DeviceStore {
     return this.#transaction(["ledger"], "readonly", ({ ledger }) => asked(ledger.getAll()));
   }
 
-  /** @returns {Promise<WrittenCheckin | undefined>} The checkin that still has to be answered. */
+  /** @returns {Promise<WrittenCheckin | undefined>} The check-in that still has to be answered. */
   pending() {
     return this.#transaction(["outbox"], "readonly", async ({ outbox }) =>
       (await asked(outbox.getAll(null, 1))).at(0),
@@ -247,7 +247,7 @@ export class DeviceStore {
   }
 
   /**
-   * The server's word on a check-in: it never needs to be sent again.
+   * Store the server's answer to a check-in, which then never needs to be sent again.
    *
    * @type {(checkin: WrittenCheckin, answer: string, version?: number) => Promise<void>}
    */

@@ -1,5 +1,5 @@
 /**
- * The terms: everything that decides what leaves a device, as one text with one hash.
+ * Read the terms: everything that decides what leaves a device, as one text with one hash.
  *
  * The text itself is what is agreed to, hashed and parsed. Its sections keep their names.
  */
@@ -22,10 +22,10 @@ const KINDS = /** @type {(keyof typeof MODELS)[]} */ (Object.keys(MODELS));
 const LARGEST_MODEL = 1_000_000;
 const MOST_CHECKINS = 1_000_000;
 
-/** Products with their sums in a slot of 0.05 seconds. */
+/** The number of multiplications and additions in a slot of 0.05 seconds. */
 const STEPS_OF_SLOT = 100_000;
 
-/** To read a sample and delete it, beside its d numbers. */
+/** The work of reading and deleting a sample, besides its d numbers. */
 const STEPS_OF_SAMPLE = 20;
 
 const anyText = text(0, 2000);
@@ -125,12 +125,12 @@ export class Terms {
     return new PrivacyPromise(this, checkins, sent);
   }
 
-  /** What one check-in costs its unit, computed and not merely claimed. */
+  /** What one check-in costs its unit: computed, not only declared. */
   get loss() {
     return this.mechanism().cost(this.collection.batch);
   }
 
-  /** The most samples that one reading of the sensor is in; 1 where there is none. */
+  /** The most samples that one reading of the sensor is in; 1 where there is no sensor. */
   get shared() {
     const { sensor } = this.features;
     return sensor ? samplesPerReading(sensor) : 1;
@@ -142,8 +142,8 @@ export class Terms {
   }
 
   /**
-   * The whole number of time slots that a check-in takes, however fast the device is. It follows
-   * from public numbers and covers the most work that any samples can make.
+   * The number of time slots that a check-in takes, however fast the device is. It follows from
+   * public numbers and covers the most work that any samples can cause.
    */
   get slots() {
     const samples = this.collection.buffer * (this.makeModel().size + STEPS_OF_SAMPLE);
@@ -151,7 +151,7 @@ export class Terms {
   }
 
   /**
-   * How many check-ins cost at most this ε together.
+   * Return how many check-ins cost at most this ε together.
    *
    * @param {number} epsilon
    */
@@ -201,7 +201,7 @@ function checkSections(terms) {
 }
 
 /**
- * The parts may not cost more than is said of the whole.
+ * Throw if the parts cost more than the terms say for the whole.
  *
  * @param {Terms} terms
  */

@@ -1,4 +1,4 @@
-/** The seam to the network: five calls, and one implementation of them with fetch. */
+/** Connect to the network: five calls, and one implementation of them with fetch. */
 
 import { CrowdmlError, InvalidInput, Rejected, Unreachable } from "./errors.js";
 import { phrase, write } from "./phrase.js";
@@ -9,10 +9,10 @@ import { answer, integer, oneOf, otherwise, text } from "./schema.js";
 const TERMS_HEADER = "Crowdml-Terms";
 const PROBLEM = "urn:crowdml:problem:";
 const LARGEST_ANSWER = 32 * 2 ** 20;
-/** Of a longer problem only its `detail` is shown. */
+/** Characters: only the `detail` of a longer problem is shown. */
 const LONGEST_PROBLEM = 4096;
 
-/** Characters: what is longer is no problem document of this protocol, and is not parsed. */
+/** The most characters of a problem document of this protocol; longer ones are not parsed. */
 const LARGEST_PROBLEM = 2 ** 16;
 
 const anyText = text(0, Infinity);
@@ -110,7 +110,7 @@ export class HttpTransport {
       body: body ?? null,
       cache: "no-store",
       credentials: "omit",
-      redirect: "error", // a redirect would carry the token away
+      redirect: "error", // A redirect would take the token to another place.
       referrerPolicy: "no-referrer",
     });
     if (received.status < 400) return received;
@@ -135,7 +135,7 @@ export class HttpTransport {
       return { status: response.status, headers: response.headers, body: await read(response) };
     } catch (error) {
       if (error instanceof CrowdmlError) throw error;
-      // Browsers tell a page no more than that a request has failed.
+      // Browsers give a page no more details about a failed request.
       const why = stop.signal.aborted
         ? phrase("no answer in {seconds} s", { seconds: this.#timeout })
         : phrase("the network has failed, or your browser does not trust its certificate");
@@ -177,7 +177,7 @@ export function nonsense(why, cause) {
 }
 
 /**
- * The error in an answer; of kind `unknown` if it is not a problem document of this protocol.
+ * Return the error in an answer; of kind `unknown` if it is not a problem of this protocol.
  *
  * @type {(status: number, body: string) => Rejected}
  */
@@ -188,7 +188,7 @@ function readProblem(status, body) {
     const parsed = JSON.parse(body.length <= LARGEST_PROBLEM ? body : "{}");
     if (typeof parsed === "object" && parsed !== null) document = parsed;
   } catch {
-    // A proxy in between answers in its own way.
+    // A proxy in between may answer in its own format.
   }
   const { type, detail, template, values, ...extra } = document;
   const own = typeof type === "string" && type.startsWith(PROBLEM);
@@ -204,7 +204,7 @@ function readProblem(status, body) {
 }
 
 /**
- * Whether there is a template, and its values are texts, finite numbers or phrases.
+ * Decide whether there is a template whose values are texts, finite numbers or phrases.
  *
  * @param {any} found
  * @returns {boolean}
@@ -213,13 +213,13 @@ function isPhrase(found, depth = 4) {
   const fits = (/** @type {unknown} */ value) =>
     typeof value === "string" || Number.isFinite(value) || isPhrase(value, depth - 1);
   if (!(depth > 0 && typeof found?.template === "string")) return false;
-  // Each name once: phrases in phrases would otherwise multiply.
+  // Allow each name once: nested phrases would otherwise multiply.
   const names = found.template.match(/\{\w*\}/g) ?? [];
   return new Set(names).size === names.length && Object.values(found.values ?? [{}]).every(fits);
 }
 
 /**
- * The server's root as an absolute address; by default where this module came from.
+ * Return the server's root as an absolute address; by default where this module came from.
  *
  * @param {string} [url]
  */

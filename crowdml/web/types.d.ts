@@ -1,4 +1,4 @@
-/** The shapes of what the modules pass to each other. Browsers never load them. */
+/** Define the shapes of what modules pass to each other. Browsers never load them. */
 
 import type { FEATURES } from "./columns.js";
 import type { START } from "./start.js";

@@ -1,19 +1,21 @@
-/** When a device tries again, and what it waits for. */
+/** Decide when a device tries again, and what it waits for. */
 
 import { Chance } from "./chance.js";
 import { Outcome } from "./outcome.js";
 
 /** @import { OutcomeName, WaitingSettings } from "./types.js" */
 
-/** Seconds: a check-in is sent `Terms.slots` of these after its check-out. */
+/** The length of a slot, in seconds: a check-in is sent `Terms.slots` slots after its check-out. */
 export const SLOT = 0.05;
 
 const PARTS = 1_000_000;
 
 /**
- * After k failures in a row a device waits base·2^k seconds, at most `longest`, times a random
- * ½ … 1½. Once a minibatch is full it waits a random part of `jitter` seconds, so that the time of
- * a check-in does not tell when its last sample was taken.
+ * Wait after failures, and before a check-in.
+ *
+ * After k failures in a row a device waits base·2^k seconds, at most `longest`, times a random ½ …
+ * 1½. Once a minibatch is full it waits a random part of `jitter` seconds, so that the time of a
+ * check-in does not reveal when its last sample was taken.
  */
 export class Waiting {
   #settings;
@@ -46,7 +48,7 @@ export class Waiting {
   }
 
   /**
-   * An attempt failed: wait before the next one.
+   * Note a failed attempt, and wait before the next attempt.
    *
    * @param {OutcomeName} why
    * @param {number} [atLeast] Seconds that the server asks for.
@@ -62,7 +64,7 @@ export class Waiting {
     return why;
   }
 
-  /** A minibatch is full; said again of the same one, it changes nothing. */
+  /** Note that a minibatch is full; noting it again changes nothing. */
   batchFilled() {
     const { jitter, clock } = this.#settings;
     if (jitter && !this.#batchIsKnown) {
@@ -71,7 +73,7 @@ export class Waiting {
     this.#batchIsKnown = true;
   }
 
-  /** An attempt succeeded, or may do so now: nothing is waited for. */
+  /** Note that an attempt succeeded, or may succeed now: stop waiting. */
   clear() {
     this.#failures = 0;
     this.#batchIsKnown = false;

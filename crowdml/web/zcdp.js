@@ -1,9 +1,9 @@
-/** Concentrated differential privacy: ρ adds up over releases, and becomes (ε, δ). */
+/** Compute with concentrated differential privacy: ρ adds up over releases, and becomes (ε, δ). */
 
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
 
 /**
- * An ε with which every mechanism that is ρ-zCDP is (ε, δ)-differentially private.
+ * Return an ε with which every mechanism that is ρ-zCDP is (ε, δ)-differentially private.
  *
  * ε = min over α > 1 of αρ + (log(1/δ) + α·log(1 − 1/α) − log(α − 1))/(α − 1).
  *
@@ -19,7 +19,7 @@ export function epsilonOf(rho, delta) {
     const saved = (1 + step) * Math.log1p(-1 / (1 + step)) - logStep;
     return (1 + step) * rho + (saved - Math.log(delta)) / step;
   };
-  // The bound falls, then rises; a golden section finds where it turns.
+  // The bound falls, then rises; a golden-section search finds the minimum.
   let [low, high] = [-20, 25];
   for (let i = 0; i < 120; i++) {
     const left = high - GOLDEN * (high - low);
@@ -31,7 +31,7 @@ export function epsilonOf(rho, delta) {
 }
 
 /**
- * How large log P/P′ becomes with Gaussian noise of ρ, but for a chance of δ.
+ * Return how large log P/P′ becomes with Gaussian noise of ρ, except with probability δ.
  *
  * ρ + √(2ρ)·Φ⁻¹(1 − δ/2). `crowdml/privacy/zcdp.py` says why it holds for many check-ins, too.
  *
@@ -41,7 +41,7 @@ export function epsilonOf(rho, delta) {
 export const lossBound = (rho, delta) => rho + Math.sqrt(2 * rho) * normalAbove(delta / 2);
 
 /**
- * The z that a standard normal passes with this probability.
+ * Return the z that a standard normal exceeds with this probability.
  *
  * @param {number} probability At most 0.005, so that z is above 2.5 and the fraction converges.
  */
@@ -56,7 +56,7 @@ function normalAbove(probability) {
 }
 
 /**
- * 1 − Φ(z), by Laplace's continued fraction.
+ * Return 1 − Φ(z), by Laplace's continued fraction.
  *
  * @param {number} z Above 2.5.
  */

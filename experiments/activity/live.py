@@ -1,4 +1,4 @@
-"""Figure 3 on a live server: seven people's motion, replayed by Python devices or by phones.
+"""Run Figure 3 on a live server: seven people's motion, replayed by Python devices or by phones.
 
     CROWDML_DATA=FOLDER python experiments/activity/live.py python
     CROWDML_DATA=FOLDER python experiments/activity/live.py browser
@@ -39,7 +39,7 @@ LABELS = ("Still", "Walking", "Jogging")
 STILL = ("sit", "std")
 RECORDED_HZ, HZ, WINDOW = 50, 20, 64
 LENGTH = 80
-"""Readings under one label: more than a window, since a live sensor's clock is not exact."""
+"""The number of readings under one label: more than a window, since a live clock is not exact."""
 G = 9.81
 SCALE = 7000.0
 """No spectrum in m/s² of these people has a larger L1 norm. SGD on x/s at the rate c·s² takes the
@@ -86,7 +86,7 @@ DEMO = {"count": 33, "transform": "spectrum", "first_bin": 0.1, "scale": 1, "cli
 
 
 def tasks() -> list[Task]:
-    """One for each c of the paper, and two private ones with settings that suit noise."""
+    """Make a task for each c of the paper, and two private tasks with settings that suit noise."""
     made = [
         Task.from_toml(
             TASK.format(
@@ -111,14 +111,14 @@ def tasks() -> list[Task]:
 
 @dataclass(frozen=True)
 class Person:
-    """Pieces of motion, 80 readings of (x, y, z) in m/s² at 20 Hz each, and their labels."""
+    """Hold pieces of motion, 80 readings of (x, y, z) in m/s² at 20 Hz each, and their labels."""
 
     pieces: Array
     labels: Ints
 
 
 def read_people(file: Path) -> dict[int, Person]:
-    """All pieces of each person, in the order of recording."""
+    """Read all pieces of each person, in the order of recording."""
     with np.load(file, allow_pickle=False) as archive:
         xyz, user, trial = archive["xyz"] * G, archive["user"], archive["trial"]
         names = archive["activity_names"].tolist()
@@ -137,7 +137,7 @@ def read_people(file: Path) -> dict[int, Person]:
 
 
 def day_of(person: Person, n: int, rng: np.random.Generator) -> Person:
-    """n pieces in which the label changes every time, as it does between the samples of a day."""
+    """Choose n pieces whose label changes every time, as it does between the samples of a day."""
     order, kept, last = rng.permutation(len(person.labels)), [], -1
     for index in order:
         if person.labels[index] != last:
@@ -147,7 +147,7 @@ def day_of(person: Person, n: int, rng: np.random.Generator) -> Person:
 
 
 def readings(day: Person) -> Iterator[tuple[float, Array, int]]:
-    """(seconds, acceleration, label), one reading after the other, and one more to end the last."""
+    """Yield (seconds, acceleration, label) of each reading, and one more to end the last."""
     tick = 0
     for piece, label in zip(day.pieces, day.labels, strict=True):
         for reading in piece:
@@ -160,7 +160,7 @@ def readings(day: Person) -> Iterator[tuple[float, Array, int]]:
 
 
 def by_python(url: str, names: list[str], days: list[Person], folder: Path) -> None:
-    """A thread for each person; all of a person's devices feed on the same readings."""
+    """Run a thread for each person; all of a person's devices read the same readings."""
 
     def take_part(number: int, day: Person) -> None:
         devices = {
@@ -217,7 +217,7 @@ PHONE = """async ({names}) => {
 
 
 async def by_browser(url: str, names: list[str], days: list[Person]) -> None:
-    """A page for each person, with an overridden motion sensor."""
+    """Run a page for each person, with an overridden motion sensor."""
     from playwright.async_api import async_playwright
 
     async with async_playwright() as playwright:
@@ -243,7 +243,7 @@ async def by_browser(url: str, names: list[str], days: list[Person]) -> None:
             await page.evaluate(PHONE, {"names": names})
             # People do not change what they do at the same moment.
             later = number / len(days) * LENGTH / HZ
-            began, previous, told = time.monotonic() + later, None, None
+            began, previous, labelled = time.monotonic() + later, None, None
             for due, xyz, label in readings(day):
                 await asyncio.sleep(max(0.0, began + due - time.monotonic()))
                 x, y, z = (float(value) for value in xyz)
@@ -251,10 +251,10 @@ async def by_browser(url: str, names: list[str], days: list[Person]) -> None:
                     "Emulation.setSensorOverrideReadings",
                     {"type": "accelerometer", "reading": {"xyz": {"x": x, "y": y, "z": z}}},
                 )
-                # A label follows its motion: the sensor must not show the old one under the new.
-                if label == previous != told:
+                # Change the motion first, so that no old motion gets the new label.
+                if label == previous != labelled:
                     await page.evaluate("(label) => { window.label = label; }", label)
-                    told = label
+                    labelled = label
                 previous = label
             await page.evaluate("() => window.finish()")
             await context.close()
@@ -263,7 +263,7 @@ async def by_browser(url: str, names: list[str], days: list[Person]) -> None:
         await browser.close()
 
 
-# The live server, and what became of it
+# The live server, and its results
 
 
 @contextmanager
@@ -299,7 +299,7 @@ def report(url: str, test: tuple[list[Array], Ints]) -> list[dict[str, Any]]:
 
 
 def _course(url: str, task: str) -> dict[int, float]:
-    """The time-averaged error after so many check-ins."""
+    """Return the time-averaged error after 50, 100, 200 and 300 check-ins."""
     with urllib.request.urlopen(f"{url}/tasks/{task}/charts/error.csv") as answer:
         lines = answer.read().decode().splitlines()[1:]
     points = {int(row.split(",")[0]): float(row.split(",")[3]) for row in lines}

@@ -1,4 +1,4 @@
-"""How wide the 95 % band of the error is: one of 2C numbers, or right and wrong alone.
+"""Compute the width of the error's 95 % band: for one of 2C numbers, or right and wrong alone.
 
 Run: python experiments/error-band/error_band.py
 """
@@ -19,10 +19,11 @@ Z = 1.96
 
 
 def old_width(n_classes: int, epsilon: float) -> float:
-    """A fifth of the check-ins sent 2·label + wrong, one of 2C numbers.
+    """Compute the width if a fifth of the check-ins sends 2·label + wrong, one of 2C numbers.
 
-    Whatever the label is, C of the numbers say "wrong". With the probabilities P of the truth and
-    Q of each other number that is (C − [wrong])·Q + [wrong]·P, and one error is read as 1/(P − Q).
+    For any label, C of the numbers say "wrong". With the probabilities P of the truth and Q of each
+    other number, "wrong" has the probability (C − [wrong])·Q + [wrong]·P, and one error is read as
+    1/(P − Q).
     """
     choice = Choice(2 * n_classes, 1, epsilon)
     gap = choice.likely - choice.unlikely
@@ -31,7 +32,7 @@ def old_width(n_classes: int, epsilon: float) -> float:
 
 
 def new_width(epsilon: float) -> float:
-    """A smaller share sends right or wrong, one of two numbers, whatever C is."""
+    """Compute the width if a smaller share sends right or wrong, one of two numbers for any C."""
     choice = Choice(2, 1, epsilon)
     gap = choice.likely - choice.unlikely
     return _width(choice.unlikely + ERROR * gap, gap, ROLES.evaluators * CHECKINS)
@@ -42,7 +43,7 @@ def _width(says_wrong: float, gap: float, n: float) -> float:
 
 
 def simulated_width(n_classes: int, epsilon: float, crowds: int) -> float:
-    """The same of the real mechanism: how far the errors of many crowds lie from each other.
+    """Measure the width with the real mechanism, by the spread of the errors of many crowds.
 
     Each crowd has other devices, of which the public rule lets about 15 % evaluate.
     """
@@ -58,9 +59,9 @@ def simulated_width(n_classes: int, epsilon: float, crowds: int) -> float:
             event = mechanism.event(1, place)
             if event.role is Role.EVALUATE:
                 sample = wrong if rng.random() < ERROR else right
-                told = mechanism.make_payload(sample, event, place, chance)
-                mechanism.check(told, place)
-                errors.append(mechanism.read(told, place).errors)
+                payload = mechanism.make_payload(sample, event, place, chance)
+                mechanism.check(payload, place)
+                errors.append(mechanism.read(payload, place).errors)
         estimates.append(np.mean(errors))
     return float(2 * Z * np.std(estimates))
 

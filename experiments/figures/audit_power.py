@@ -1,7 +1,7 @@
-"""How often does the audit find a coin that is wrong by a few percent, and in how many trials?
+"""Measure how often the audit finds a coin that is a few percent wrong, and in how many trials.
 
-Check-ins are drawn from the law of a faulty device, not made by one, so that a thousand audits take
-minutes. The audit's own evidence then judges them.
+Check-ins are drawn from the law of a faulty device, not made by a device, so that a thousand audits
+take minutes. The audit's own evidence then judges them.
 
 Run: PYTHONPATH=. python experiments/figures/audit_power.py [AUDITS]
 """
@@ -18,29 +18,29 @@ from crowdml.types import Ints
 
 EPSILONS, FAULTS = (0.5, 1.0, 4.0, 10.0), (0.0, 0.02, 0.05, 0.1)
 ROLES = {"evaluate": 2, "count": 3, "train": 1024}
-"""What check-ins are for, and the numbers to choose from, as in the audit's pairs."""
+"""The roles of check-ins, and how many numbers each chooses from, as in the audit's pairs."""
 
 PARTS = 5
-"""Of an audit of directions, among which its confidence is divided: three roles and two retries."""
+"""The parts of an audit of directions that share its confidence: three roles and two retries."""
 
 LARGEST = 1.0
 """A coin cannot fall more often than always."""
 
 
 def probability(epsilon: float, k: int, t: int) -> float:
-    """p, as it should be."""
+    """Return the correct p."""
     odds = np.exp(epsilon)
     return float(t * odds / (t * odds + k - t))
 
 
 def drawn(best: Ints, others: Ints, p: float, n: int, rng: np.random.Generator) -> Ints:
-    """What n check-ins send, one of the best with probability p."""
+    """Draw what n check-ins send: one of the best with probability p."""
     truth = rng.random(n) < p
     return np.where(truth, rng.choice(best, n), rng.choice(others, n))
 
 
 def found(epsilon: float, k: int, fault: float, trials: int, rng: np.random.Generator) -> bool:
-    """Whether one audit calls a device broken whose p is too large by this share of it."""
+    """Decide whether one audit finds a device broken whose p is too large by this share."""
     t = best_closest(k, epsilon) if k > 3 else 1
     p = min(LARGEST, probability(epsilon, k, t) * (1 + fault))
     order = np.arange(k)
@@ -54,18 +54,18 @@ def found(epsilon: float, k: int, fault: float, trials: int, rng: np.random.Gene
 
 
 def power(epsilon: float, k: int, fault: float, trials: int, audits: int, seed: int = 0) -> float:
-    """The share of audits that find the fault."""
+    """Return the share of audits that find the fault."""
     rng = np.random.default_rng(seed)
     return sum(found(epsilon, k, fault, trials, rng) for _ in range(audits)) / audits
 
 
 def _finds(epsilon: float, k: int, fault: float, trials: int) -> bool:
-    """Whether all of five audits find the fault."""
+    """Decide whether all of five audits find the fault."""
     return power(epsilon, k, fault, trials, 5) >= 0.9
 
 
 def least(enough: Callable[[int], bool], low: int, high: int) -> int | None:
-    """The least number of trials that is enough, to two digits; None if `high` is not."""
+    """Return the least number of trials that is enough, to two digits; None if above `high`."""
     if not enough(high):
         return None
     while high > 1.1 * low:
@@ -75,7 +75,7 @@ def least(enough: Callable[[int], bool], low: int, high: int) -> int | None:
 
 
 def usual_trials(epsilon: float) -> int:
-    """As `crowdml audit` makes by default: 200,000, or what a device that hides nothing needs."""
+    """Return the default of `crowdml audit`: 200,000, or what a device without noise needs."""
     return max(200_000, 4 * scores_needed(epsilon, false_alarm=FALSE_ALARM / PARTS / 6))
 
 

@@ -1,4 +1,4 @@
-"""How often the band of the error contains the error of the exported model.
+"""Measure how often the band of the error contains the error of the exported model.
 
 Run: python experiments/figures/bands.py [--streams N] [--seed N] [--people] [--shapes]
 """
@@ -39,19 +39,19 @@ from crowdml.types import Array
 __all__ = ["CELLS", "CHECKINS", "Cell", "Stream", "coverage", "main", "streams"]
 
 CHECKINS = (20, 50, 200, 1000, 5000)
-"""Where the band is looked at."""
+"""The numbers of check-ins after which the band is checked."""
 
 RUNS = 250
-"""Models that are learnt for each cell; each of them is reported on by several crowds."""
+"""The number of models that are learnt for each cell; several crowds report on each model."""
 
 SEED = 90_000
-"""The constants of the band were chosen with models of other seeds."""
+"""The first seed. The band's constants were chosen with models of other seeds."""
 
 EVALUATORS, COUNTERS = 0.15, 0.05
 
 
 class Cell(NamedTuple):
-    """What a row of the table is about.
+    """Describe a row of the table.
 
     Args:
         people: Beta concentration of the errors of people; None where each report comes from
@@ -74,7 +74,7 @@ class Cell(NamedTuple):
 
 
 class Stream(NamedTuple):
-    """One crowd's reports: rows as `error_now` takes them, and the true error of each version."""
+    """Hold one crowd's reports as `error_now` takes them, and the true error of each version."""
 
     rows: Array
     noise_variance: float
@@ -144,7 +144,7 @@ def _curve(cell: Cell, stops: Array, updates: int, seed: int) -> Array:
 
 @cache
 def _data(n_classes: int) -> Dataset:
-    """Activity has three labels, digits ten; two labels are small and large digits."""
+    """Load activity for three labels, digits for ten; two labels are small and large digits."""
     if n_classes == 3:
         return load_activity()
     data = load_digits()
@@ -171,7 +171,7 @@ def _mechanism(cell: Cell) -> DirectionMechanism | NoiseMechanism:
 
 @cache
 def _errors(cell: Cell, stops: tuple[int, ...], updates: int, seed: int) -> Array:
-    """The test errors of the exported model after these check-ins."""
+    """Return the test errors of the exported model after these check-ins."""
     trains = 1 - (EVALUATORS + COUNTERS if cell.mechanism == "direction" else 0)
     data, rng = _data(cell.n_classes), np.random.default_rng(seed)
     schedule = one_by_one(round(updates * trains) * cell.batch, cell.batch)
@@ -190,7 +190,7 @@ def _reported(
     truth: Array,
     rng: np.random.Generator,
 ) -> Array:
-    """What a crowd reports of a model with these errors."""
+    """Draw what a crowd reports about a model with these errors."""
     version = np.arange(len(truth) - 1)
     if isinstance(mechanism, DirectionMechanism):
         version = version[rng.random(len(version)) < EVALUATORS]
@@ -222,7 +222,7 @@ def _noise(cell: Cell, mechanism: NoiseMechanism, size: int, rng: np.random.Gene
 def coverage(
     cell: Cell, n: int, updates: int = CHECKINS[-1], seed: int = SEED
 ) -> list[tuple[float, ...]]:
-    """For each number of check-ins: the coverage, the share of bands shown, the mean margin."""
+    """Compute the coverage, the share of bands shown and the mean margin by number of check-ins."""
     found: dict[int, list[tuple[float, ...]]] = {t: [] for t in CHECKINS if t <= updates}
     for rows, noise_variance, truth in streams(cell, n, seed, updates):
         for t, seen in found.items():
@@ -248,7 +248,7 @@ def _said(covered: float, shown: float, margin: float) -> str:
 
 
 def main() -> None:
-    """Print the tables of the README, and how many cells lie where."""
+    """Print the tables of the README, and count the cells by their coverage."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--streams", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=SEED)

@@ -1,4 +1,4 @@
-"""How sure can somebody become of a sample, from what Gaussian noise lets through?
+"""Compute how sure somebody can become about a sample that Gaussian noise protects.
 
 Run: PYTHONPATH=. python experiments/figures/certainty.py
 """
@@ -22,15 +22,18 @@ NORMAL = NormalDist()
 
 
 def tails(rho: float, bound: float) -> tuple[float, float]:
-    """The chance that the loss is beyond ±bound, and that a server which stops when it is lucky
-    ever sees it above: of a normal law, and of a Brownian motion, with mean ρ and variance 2ρ."""
+    """Return the probability that the loss is beyond ±bound, and that it ever was on the way.
+
+    The second is for a server that stops when it is lucky. The laws are a normal law and a Brownian
+    motion, with mean ρ and variance 2ρ.
+    """
     deviation = math.sqrt(2 * rho)
     above, below = NORMAL.cdf((rho - bound) / deviation), NORMAL.cdf((-bound - rho) / deviation)
     return above + below, above + math.exp(bound) * below
 
 
 def steps(rho: float, times: int = 1) -> tuple[Array, Array]:
-    """A sum of discrete Gaussian numbers whose shift by 1 costs ρ each, and its probabilities."""
+    """Return a sum of discrete Gaussian numbers whose shift by 1 costs ρ each, and its law."""
     deviation = math.sqrt(1 / (2 * rho))
     most = math.ceil(10 * deviation) + 2
     z = np.arange(-most, most + 1)
@@ -43,8 +46,11 @@ def steps(rho: float, times: int = 1) -> tuple[Array, Array]:
 
 
 def passed(rho: float, counts: float, bound: float) -> float:
-    """The chance that the loss of a whole check-in is beyond ±bound: normal noise on the gradient,
-    and whole numbers on an error count and two label counts, with this share of ρ each."""
+    """Return the probability that the loss of a whole check-in is beyond ±bound.
+
+    There is normal noise on the gradient, and there are whole numbers on an error count and two
+    label counts, with this share of ρ each.
+    """
     e, p_e = steps(counts * rho)
     y, p_y = steps(counts * rho / 2, times=2)
     centre = (1 - 2 * counts) * rho
@@ -57,7 +63,7 @@ def passed(rho: float, counts: float, bound: float) -> float:
 
 
 def passed_by_counts(rho: float, labels: float, bound: float) -> float:
-    """The same of a sample that is set aside, and so in an error count and label counts alone."""
+    """Return the same for a sample that is set aside, and so only in error and label counts."""
     e, p_e = steps((1 - labels) * rho)
     y, p_y = steps(labels * rho / 2, times=2) if labels else (np.zeros(1), np.ones(1))
     lattice = ((1 - labels) * rho * (1 + 2 * e))[:, None] + (labels * rho * (1 + y))[None, :]
@@ -65,7 +71,7 @@ def passed_by_counts(rho: float, labels: float, bound: float) -> float:
 
 
 def losses(delta: float, n: int) -> tuple[Loss, Array]:
-    """What n whole check-ins of devices cost, by the laws that are claimed, and their claim."""
+    """Return the losses of n real check-ins by the claimed laws, and the claim."""
     (pair,) = (pair for pair in replaced("gaussian", 4.0, delta) if pair.name == "checkin")
     bodies, _ = Python(Pseudo()).transcripts(pair, 2 * n, lambda drawn: None)
     payload = [msgspec.json.decode(body, type=pair.mechanism.payload_type) for (body,) in bodies]
@@ -73,8 +79,10 @@ def losses(delta: float, n: int) -> tuple[Loss, Array]:
 
 
 def stopped(delta: float, rho: float, checkins: int, n: int, rng: np.random.Generator) -> float:
-    """The share of n people of whom a server that stops when it is lucky becomes surer than it
-    should: it learns nothing more once the loss is above its bound."""
+    """Return the share of n people about whom a lucky server becomes surer than it should.
+
+    The server stops as soon as the loss is above its bound.
+    """
     each, bound = rho / checkins, Loss(rho=rho, delta=delta).bound
     walk = np.cumsum(rng.normal(each, math.sqrt(2 * each), (n, checkins)), axis=1)
     return float((walk.max(axis=1) > bound).mean())

@@ -1,4 +1,4 @@
-"""Are real codewords right on average, and does the simulator draw their law?
+"""Check that real codewords are right on average, and that the simulator draws their law.
 
 Run: PYTHONPATH=. python experiments/figures/codewords.py [CHECK-INS]
 """
@@ -22,14 +22,14 @@ DIRECTIONS, LENGTH = 1024, 0.3
 
 
 class Shape(NamedTuple):
-    """A gradient: its name, and itself with length 1."""
+    """Hold a gradient: its name, and its direction of length 1."""
 
     name: str
     u: Array
 
 
 def spread(d: int) -> Shape:
-    """Over d numbers, none of them alike."""
+    """Spread a gradient over d different numbers."""
     u = np.random.default_rng(d).normal(size=d)
     return Shape(f"spread over {d}", u / np.linalg.norm(u))
 
@@ -43,21 +43,21 @@ def mechanism_of(epsilon: float, d: int) -> DirectionMechanism:
 
 
 def real(epsilon: float, u: Array, n: int) -> Array:
-    """What servers read of n devices with this gradient, in units of S."""
+    """Return what servers read from n devices with this gradient, in units of S."""
     mechanism, d = mechanism_of(epsilon, len(u)), len(u)
     minibatch = Minibatch(Huber(d, delta=1.0), np.zeros(d), -u[None], np.array([1e6]))
     chance, found = Pseudo(d), []
     for i in range(n):
         place = Place("0" * 64, f"device-{i}", 1)
-        told = mechanism.make_payload(minibatch, mechanism.event(1, place), place, chance)
-        g = mechanism.read(told, place).g
+        payload = mechanism.make_payload(minibatch, mechanism.event(1, place), place, chance)
+        g = mechanism.read(payload, place).g
         assert g is not None
         found.append(g)
     return np.array(found) / mechanism.length
 
 
 def simulated(epsilon: float, u: Array, n: int, fast: bool = True) -> Array:
-    """What the simulator draws for it, compiled or in plain NumPy."""
+    """Return what the simulator draws for this gradient, compiled or in plain NumPy."""
     x, y = np.tile(-u, (n, 1)), np.full(n, 1e6)
     data = Dataset("steady", (), x, y, np.zeros(n, np.int64), x[:1], y[:1])
     learning = Learning(
@@ -69,9 +69,9 @@ def simulated(epsilon: float, u: Array, n: int, fast: bool = True) -> Array:
 
 
 def views(g: Array, u: Array) -> Iterator[Array]:
-    """Along the gradient and across it.
+    """Project readings on the gradient, and on directions across it.
 
-    Codewords come in few values, which floats of 32 bits blur: all are blurred a little more.
+    Codewords have few values, which floats of 32 bits round: all values are blurred a little.
     """
     blur = np.random.default_rng(len(g)).uniform(-0.1, 0.1, (2, len(g)))
     across = np.roll(u, 1) - np.roll(u, 1).dot(u) * u
@@ -82,7 +82,7 @@ def views(g: Array, u: Array) -> Iterator[Array]:
 
 
 def p_value(one: Array, other: Array, u: Array) -> float:
-    """Of Kolmogorov's and Smirnov's test on every view, times their number."""
+    """Return the p-value of Kolmogorov's and Smirnov's test on every view, times their number."""
     pairs = zip(views(one, u), views(other, u), strict=True)
     return min(1.0, 2 * min(float(ks_2samp(*pair).pvalue) for pair in pairs))
 

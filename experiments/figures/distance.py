@@ -1,4 +1,4 @@
-"""How far w should go from zero: the rule for D beside the best of a grid, where d is small.
+"""Compare the rule for D, how far w should go from zero, with the best of a grid for small d.
 
 Run: python experiments/figures/distance.py [--trials N]
 """
@@ -17,14 +17,14 @@ from crowdml.simulation.trial import prepare
 from crowdml.types import Array
 
 REACHES = (1.0, 2.0, 4.0, 8.0, 12.0, 20.0, 40.0, 80.0)
-"""D of the grid."""
+"""The values of D in the grid."""
 
 DEVICES, EPSILONS, BATCH, TESTS = (100, 300, 1000), (0.5, 1.0, 4.0, 10.0), 20, 1000
 
 
 @dataclass(frozen=True)
 class World:
-    """Samples whose labels are known by their place.
+    """Draw samples whose labels follow from their place.
 
     Args:
         centres: Where the cloud of each label is; rows are about 1 long.
@@ -50,7 +50,7 @@ class World:
 
 
 def around(n_labels: int, n_features: int, far: float, offset: float = 0.0) -> Any:
-    """Centres on a sphere around a point that is `offset` away from zero in each feature."""
+    """Place centres on a sphere around a point that is `offset` away from zero in each feature."""
     rng = np.random.default_rng([n_labels, n_features])
     centres = rng.normal(size=(n_labels, n_features))
     centres *= far / np.linalg.norm(centres, axis=1, keepdims=True)
@@ -69,7 +69,7 @@ WORLDS = (
 
 
 def settings() -> Iterator[tuple[World, int, float]]:
-    """All 84: a world, how many devices there are, and ε."""
+    """Yield all 84 settings: a world, the number of devices, and ε."""
     for world in WORLDS:
         for devices in DEVICES:
             for epsilon in EPSILONS:
@@ -79,7 +79,7 @@ def settings() -> Iterator[tuple[World, int, float]]:
 def errors_of(
     world: World, devices: int, epsilon: float, trials: int, reaches: tuple[float, ...] = REACHES
 ) -> Array:
-    """The errors of the rule, then of each reach: one row each, with a column for each trial."""
+    """Return the errors of the rule and of each reach: a row each, a column for each trial."""
     crowd = Crowd(devices, BATCH, checkins=1, evaluators=0.15, counters=0.05)
     learning = Learning(epsilon=epsilon, intercept=world.intercept)
     found = [one_trial(world, crowd, learning, trial, reaches) for trial in range(trials)]
@@ -89,7 +89,7 @@ def errors_of(
 def one_trial(
     world: World, crowd: Crowd, learning: Learning, trial: int, reaches: tuple[float, ...]
 ) -> list[float]:
-    """All reaches have the same samples and the same noise, so that they differ in D alone."""
+    """Run one trial; all reaches have the same samples and noise, and differ only in D."""
     data = world.draw(crowd.devices * BATCH, np.random.default_rng([trial, 1]))
     training = prepare(data, crowd, np.random.default_rng([trial, 2])).training
     ends, errors = np.array([training.n_checkins]), []
@@ -103,10 +103,10 @@ def one_trial(
 
 
 def gap(errors: Array) -> tuple[float, float, int]:
-    """The rule's error, that of the best reach, and which one that is.
+    """Return the rule's error, the error of the best reach, and the best reach.
 
-    The best is chosen on every other trial and measured on the rest, and the other way round, so
-    that it is not merely the luckiest.
+    The best reach is chosen on every other trial and measured on the rest, and the other way round,
+    so that it is not merely the luckiest.
     """
     halves = errors[:, ::2], errors[:, 1::2]
     chosen = [int(half[1:].mean(axis=1).argmin()) for half in halves]
@@ -115,7 +115,7 @@ def gap(errors: Array) -> tuple[float, float, int]:
 
 
 def table(cells: list[dict[str, Any]]) -> str:
-    """A row for each world: how far the rule is above the best reach, and the worst setting."""
+    """Print for each world how far the rule is above the best reach, and the worst setting."""
     lines = ["| | mean above the best | worst | its error | the best reach there | its error |"]
     lines.append("|---" * 6 + "|")
     for name in (*(world.name for world in WORLDS), "all"):

@@ -1,4 +1,4 @@
-"""Whether forecasts come true: `crowdml plan` beside runs of the task itself.
+"""Check whether forecasts come true: `crowdml plan` beside runs of the task itself.
 
 Run: python experiments/figures/forecasts.py [as-it-is] [intervals] [devices] [skew]
 """
@@ -56,7 +56,7 @@ updates = 150
 
 @dataclass(frozen=True)
 class Case:
-    """A task and its crowd.
+    """Describe a task and its crowd.
 
     Args:
         changes: Fields of the task file.
@@ -108,7 +108,7 @@ CASES = (
 def real_error(case: Case, rng: np.random.Generator) -> float:
     """Run the task itself: its own mechanism on every device, and its own step on the server.
 
-    Nothing of the simulator has a part in it but the samples. Devices check in in random order.
+    Only the samples come from the simulator. Devices check in in random order.
     """
     task, data = case.task, case.draws()(rng)
     mechanism, model, terms = task.terms.mechanism(), task.terms.make_model(), task.terms
@@ -133,7 +133,7 @@ def real_error(case: Case, rng: np.random.Generator) -> float:
 
 
 def simulated_errors(case: Case, runs: int, seed: int = 0) -> Array:
-    """Errors of the task as the plan simulates it."""
+    """Simulate the errors of the task as the plan does."""
     plan = plan_for(case.task, case.gathering, case.gathering.devices)
     (curve,) = simulate(case.draws(), [plan], runs, seed, 1)
     errors: Array = curve.errors[:, -1]
@@ -141,14 +141,14 @@ def simulated_errors(case: Case, runs: int, seed: int = 0) -> Array:
 
 
 PLANS, TRIALS = 40, 10
-"""Plans of each task that are compared with real runs, and the simulated runs of each plan."""
+"""The number of plans of each task that are compared with real runs, and their simulated runs."""
 
 
 def as_it_is(runs: int) -> Iterator[str]:
-    """The forecast of each task beside real runs: how many of them the interval of a plan holds.
+    """Compare the forecast of each task with real runs: how many runs the interval of a plan holds.
 
-    An interval rests on ten runs, so that a single one may be lucky or unlucky. The column "worst"
-    is the unluckiest of the plans.
+    An interval rests on ten runs, so a single interval may be lucky or unlucky. The column "worst"
+    is the unluckiest plan.
     """
     yield "| | forecast | real, mean | real runs in the interval | worst plan | its interval |"
     yield "|---|---|---|---|---|---|"
@@ -167,7 +167,7 @@ def as_it_is(runs: int) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Coverage:
-    """How often the next run is where groups of runs say it will be.
+    """Hold how often the next run is where groups of runs predict it.
 
     Args:
         before: Shares for groups of three, with two standard deviations around their mean.
@@ -208,7 +208,7 @@ def _shares(
 
 
 def intervals(runs: int) -> Iterator[str]:
-    """How many runs the interval holds, before (± 2 sd of three) and after."""
+    """Print how many runs the interval holds, before (± 2 sd of three) and after."""
     yield "| | error | ± 2 sd of three | the interval of ten | verdicts, before | after |"
     yield "|---|---|---|---|---|---|"
     for case in CASES:
@@ -227,7 +227,7 @@ TARGETS = (("made-up", 0.2), ("activity, ε = 1", 0.05))
 
 
 def devices_needed(runs: int, seeds: int = 3) -> Iterator[str]:
-    """So many devices as the plan asks for, and how many of their runs reach the target."""
+    """Run as many devices as the plan asks for, and count how many runs reach the target."""
     yield "| | target error | devices needed | runs that reach it |"
     yield "|---|---|---|---|"
     for name, target in TARGETS:
@@ -252,7 +252,7 @@ def needed(case: Case, target: float, seed: int) -> Advice:
 
 
 def skew(runs: int) -> Iterator[str]:
-    """Check-ins of 200 devices with 20 samples each, of which a check-in needs all 20."""
+    """Simulate 200 devices with 20 samples each, and check-ins that need all 20."""
     yield "| skew | check-ins | error |"
     yield "|---|---|---|"
     for each in (None, 1.0, 0.3, 0.1):

@@ -1,4 +1,4 @@
-"""How much harder does a device push that lies, compared with an honest one?
+"""Measure how much harder a device pushes that lies, compared with an honest device.
 
 Run: PYTHONPATH=. python experiments/figures/leverage.py
 """
@@ -15,7 +15,7 @@ from crowdml.types import Array
 
 DIRECTIONS, EPSILON = 1024, 4.0
 PARTS = 10
-"""A run is looked at in so many parts."""
+"""The number of parts into which a run is divided."""
 
 
 def choice_of(epsilon: float) -> Choice:
@@ -23,7 +23,7 @@ def choice_of(epsilon: float) -> Choice:
 
 
 def heard(data: Dataset, batch: int, epsilon: float, seed: int) -> Array:
-    """min(1, ‖u‖/S) of each check-in of a run in turn: how much of S an honest device pushes."""
+    """Return min(1, ‖u‖/S) of each check-in of a run: how much of S an honest device pushes."""
     rng = np.random.default_rng(seed)
     schedule = prepare(data, Crowd(len(data.y_train) // 60, batch), rng)
     learning = Learning(epsilon=epsilon)
@@ -35,15 +35,15 @@ def heard(data: Dataset, batch: int, epsilon: float, seed: int) -> Array:
         x, y = seen.x_train[rows], seen.y_train[rows]
         g = rule.model.mean_gradient(state.w, x, y, math.inf, stand_in.norm)
         lengths[i] = np.linalg.norm(g) / stand_in.length
-        told = stand_in.hide(g, len(rows), draws[i], rng)
-        state = step(state, Reading(g=told), int(schedule.device[i]), len(rows))
+        hidden = stand_in.hide(g, len(rows), draws[i], rng)
+        state = step(state, Reading(g=hidden), int(schedule.device[i]), len(rows))
     return np.minimum(1.0, lengths)
 
 
 def leverages(data: Dataset, batch: int, epsilon: float, trials: int) -> Array:
-    """3.25/(m·E min(1, ‖u‖/S)) in each part of a run, one row for each run.
+    """Return 3.25/(m·E min(1, ‖u‖/S)) in each part of a run, one row for each run.
 
-    m is that of the run's ε, and of ε = 4 where the model is learnt without noise.
+    m belongs to the run's ε, and to ε = 4 where the model is learnt without noise.
     """
     runs = [heard(data, batch, epsilon, seed) for seed in range(trials)]
     honest = np.array([[part.mean() for part in np.array_split(run, PARTS)] for run in runs])
@@ -52,8 +52,10 @@ def leverages(data: Dataset, batch: int, epsilon: float, trials: int) -> Array:
 
 
 def pushed(enrolments: int, size: int, trials: int) -> float:
-    """How far a liar pushes along an aim, in honest pushes of length S, who enrols so many times
-    and checks in with the name whose codebook suits the aim best."""
+    """Return how far a liar pushes along an aim, in honest pushes of length S.
+
+    The liar enrols `enrolments` times, and uses the name whose codebook suits the aim best.
+    """
     aim = np.random.default_rng(0).normal(size=size)
     aim /= np.linalg.norm(aim)
     best = []

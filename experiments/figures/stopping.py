@@ -23,10 +23,10 @@ Ints = npt.NDArray[np.int64]
 
 WINDOW = 200
 PEOPLE, EACH = 600, 5
-"""A task in which people report this many times each, where they report more than once."""
+"""The people of a task, and the reports of each where people report more than once."""
 
 BATCH = 52
-"""Predictions behind a report, where noise protects them."""
+"""The predictions behind a report, where noise protects them."""
 
 TASK = """
 name = "figures"
@@ -61,7 +61,7 @@ NOISY = TASK.replace("[privacy]", '[privacy]\nmechanism = "{mechanism}"').replac
 def rule_of(
     epsilon: float, error: float, reports: int, confidence: float = 0.999, classes: int = 3
 ) -> StoppingRule:
-    """The rule of a task that has about this many reports until T_max; one check-in a person."""
+    """Return the rule of a task with about this many reports until T_max; one check-in a person."""
     labels = ", ".join(f'"{k}"' for k in range(classes))
     evaluators = 0.15
     task = Task.from_toml(
@@ -82,7 +82,7 @@ def rule_of(
 def noisy_rule_of(
     mechanism: str, epsilon: float, error: float, reports: int, confidence: float, devices: int
 ) -> StoppingRule:
-    """The rule of a task with noise, all of whose check-ins report."""
+    """Return the rule of a task with noise, in which every check-in reports."""
     task = Task.from_toml(
         NOISY.format(
             labels='"0", "1", "2"',
@@ -103,26 +103,26 @@ def noisy_rule_of(
 
 
 def errors_of_people(kind: str, error: float, n: int, rng: np.random.Generator) -> Floats:
-    """The error of the model for each person; on average it is `error`."""
+    """Draw the error of the model for each person; on average it is `error`."""
     if kind == "alike":
         return np.full(n, error)
     if kind == "differ":  # the correlation between a person's predictions is 0.3
         return rng.beta(error * 7 / 3, (1 - error) * 7 / 3, n)
-    if kind == "a fifth":  # has all the errors
+    if kind == "a fifth":  # of the people has all the errors
         return np.where(rng.random(n) < 0.2, 5 * error, 0.0)
     assert kind == "a tenth"  # of the people has nothing but errors
     return np.where(rng.random(n) < 0.1, 1.0, (error - 0.1) / 0.9)
 
 
 def randomised(wrong: Bools, epsilon: float, rng: np.random.Generator) -> Bools:
-    """Right or wrong, as devices send it."""
+    """Randomise right or wrong, as devices send it."""
     return wrong ^ (rng.random(wrong.shape) < 1 / (math.exp(epsilon) + 1))
 
 
 def bursts(
     kind: str, error: float, epsilon: float, in_a_row: bool, liars: float, rng: np.random.Generator
 ) -> tuple[Ints, Bools]:
-    """Who reports, and what, over a whole task; this share of the people always says "right"."""
+    """Draw who reports what over a whole task; this share of people always says "right"."""
     own = errors_of_people(kind, error, PEOPLE, rng)
     devices = np.repeat(np.arange(PEOPLE), EACH)
     if not in_a_row:
@@ -133,7 +133,7 @@ def bursts(
 
 
 def single_reports(errors: Floats, epsilon: float, liars: float, rng: np.random.Generator) -> Bools:
-    """One report each of people for whom the error is this, one after the other."""
+    """Draw one report each of people with this error, one after the other."""
     says = randomised(rng.random(len(errors)) < errors, epsilon, rng)
     return says & ~(rng.random(len(errors)) < liars)
 
@@ -144,7 +144,7 @@ def single_reports(errors: Floats, epsilon: float, liars: float, rng: np.random.
 def looks(
     rule: StoppingRule, devices: Ints, counted: Bools | Ints, evaluated: int = 1
 ) -> Iterator[tuple[int, Evidence]]:
-    """The evidence at each look, by the program itself."""
+    """Return the evidence at each look, computed by the program itself."""
     evidence = Evidence(rule)
     for i, (device, wrong) in enumerate(zip(devices.tolist(), counted.tolist(), strict=True)):
         evidence = evidence.with_report(device, int(wrong), evaluated)
@@ -153,7 +153,7 @@ def looks(
 
 
 def stop_of(rule: StoppingRule, says: Bools) -> int | None:
-    """After how many reports the rule stops a task in which each person reports once.
+    """Return after how many reports the rule stops a task in which each person reports once.
 
     The sums of the windows are computed at once, and the rule decides as it does in the program.
     """
@@ -173,7 +173,7 @@ def stop_of(rule: StoppingRule, says: Bools) -> int | None:
 def earlier_stop_of(
     rule: StoppingRule, devices: Ints, counted: Bools | Ints, evaluated: int = 1
 ) -> int | None:
-    """The same by the rule before: one window, a look after each report, reports independent."""
+    """Return the same by the earlier rule: one window, a look after each report, independence."""
     law, z = rule.mechanism.counted_at(rule.error, evaluated), NormalDist().inv_cdf(0.999)
     for end in range(WINDOW, len(counted) + 1):
         _, who = np.unique(devices[end - WINDOW : end], return_inverse=True)
@@ -186,7 +186,7 @@ def earlier_stop_of(
 
 
 def earlier_single_stop_of(rule: StoppingRule, says: Bools) -> int | None:
-    """The earlier rule where each person reports once."""
+    """Return the same by the earlier rule where each person reports once."""
     law, z = rule.mechanism.counted_at(rule.error, 1), NormalDist().inv_cdf(0.999)
     wrong = np.concatenate([[0], np.cumsum(says)])
     margin = z * math.sqrt(WINDOW * (law.noise + law.sampling))
@@ -199,8 +199,11 @@ def earlier_single_stop_of(rule: StoppingRule, says: Bools) -> int | None:
 
 
 def false_stops(epsilon: float, error: float, kind: str, in_a_row: bool, runs: int) -> Floats:
-    """The shares of tasks that stop although the error is ρ: by the earlier rule, at confidence
-    0.999, and at 0.9. One person in twenty lies, as the rule allows."""
+    """Return the shares of tasks that stop although the error is ρ.
+
+    The columns are the earlier rule, confidence 0.999, and confidence 0.9. One person in twenty
+    lies, as the rule allows.
+    """
     rng, reports = np.random.default_rng(0), PEOPLE * EACH
     rules = [rule_of(epsilon, error, reports, confidence) for confidence in (0.999, 0.9)]
     stops = np.zeros((runs, 3), dtype=bool)
@@ -215,8 +218,10 @@ def false_stops(epsilon: float, error: float, kind: str, in_a_row: bool, runs: i
 
 
 def noisy_false_stops(mechanism: str, epsilon: float, error: float, kind: str, runs: int) -> Floats:
-    """The same with noise, five reports in a row: by the earlier rule, at confidence 0.999 from 20
-    devices on, and from 100 on."""
+    """Return the same with noise, five reports in a row.
+
+    The columns are the earlier rule, confidence 0.999 from 20 devices on, and from 100 on.
+    """
     rng, reports = np.random.default_rng(0), PEOPLE * EACH
     rules = [
         noisy_rule_of(mechanism, epsilon, error, reports, 0.999, devices) for devices in (20, 100)
@@ -242,7 +247,7 @@ def noisy_false_stops(mechanism: str, epsilon: float, error: float, kind: str, r
 
 
 def balance(rule: StoppingRule, liars: float) -> float:
-    """The error over ρ that looks like ρ to the rule, if this share always says "right"."""
+    """Return the error over ρ that looks like ρ to the rule, if this share always says "right"."""
     at = [rule.mechanism.counted_at(error, 1).mean for error in (0.0, 1.0)]
     honest = rule.expected(1).share / (1 - liars)
     return (honest - at[0]) / (at[1] - at[0]) / rule.error
@@ -251,7 +256,7 @@ def balance(rule: StoppingRule, liars: float) -> float:
 def highest_stop(
     rule: StoppingRule, epsilon: float, liars: float, reports: int, runs: int
 ) -> float:
-    """The highest error over ρ, in steps of 0.05, at which a task in twenty or more stops."""
+    """Return the highest error over ρ, in steps of 0.05, at which 5 % of the tasks stop."""
     for percent in range(200, 0, -5):
         rng, error = np.random.default_rng(percent), rule.error * percent / 100
         if error < 1 and math.ceil(0.05 * runs) <= sum(
@@ -263,7 +268,7 @@ def highest_stop(
 
 
 def falling(start: float, end: float, reports: int, pace: float = 500.0) -> Floats:
-    """The error of a model that learns."""
+    """Return the error of a model that learns."""
     return end + (start - end) * np.exp(-np.arange(reports) / pace)
 
 
@@ -272,7 +277,7 @@ def median_stop(stops: list[int | None]) -> float:
 
 
 def honest_stops(epsilon: float, error: float, end: float, reports: int, runs: int) -> list[float]:
-    """When half of the tasks have stopped: before, now, and now if nobody could lie."""
+    """Return when half of the tasks have stopped: before, now, and now if nobody could lie."""
     rng, errors = np.random.default_rng(0), falling(0.6, end, reports)
     rule = rule_of(epsilon, error, reports)
     trusting = replace(rule)
@@ -289,8 +294,11 @@ def honest_stops(epsilon: float, error: float, end: float, reports: int, runs: i
 def reports_per_checkin(
     roles: Roles, checkins: int, before: float, devices: int = 4000
 ) -> tuple[float, float]:
-    """Of devices that send all their numbers that evaluate, and before each of them at least this
-    share of the numbers: reports for each check-in, and reports of each device."""
+    """Return the reports for each check-in, and of each device, if devices prefer to evaluate.
+
+    The devices send all their numbers that evaluate, and before each of them at least this share of
+    the numbers.
+    """
     reports = sent_in_total = 0
     for device in range(devices):
         sent = 0
@@ -303,7 +311,7 @@ def reports_per_checkin(
 
 
 def share_of_window(liars: float, pace: float, honest: float) -> float:
-    """The share of the reports that come from this share of the devices."""
+    """Return the share of the reports that come from this share of the devices."""
     return liars * pace / (liars * pace + (1 - liars) * honest)
 
 

@@ -1,4 +1,4 @@
-"""The reach that a pilot gives, beside the best of a grid that sees the test error.
+"""Compare the reach that a pilot gives with the best of a grid that sees the test error.
 
 Run: CROWDML_DATA=… python experiments/pilot/pilot.py [MECHANISM …]
 """
@@ -29,14 +29,14 @@ from crowdml.simulation.trial import run_trial
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 10.0)
 REACHES = (1.0, 2.0, 5.0, 10.0, 20.0, 40.0)
-"""D of the grid; for numbers in units of their typical size."""
+"""The values of D in the grid; for numbers in units of their typical size."""
 
 SKEW = 0.3
 
 
 @dataclass(frozen=True)
 class Case:
-    """A crowd, and the pilots that it starts from.
+    """Describe a crowd, and the pilots that it starts from.
 
     Args:
         rows: How many training samples there are, where not all of them are used.
@@ -65,7 +65,7 @@ CASES = (
 
 
 def started(data: Dataset, mechanism: str, rows: int, people: int | None, trial: int) -> Any:
-    """The crowd's data, the learning that starts from the pilot, and the pilot's own error."""
+    """Return the crowd's data, the learning that starts from the pilot, and the pilot's error."""
     pilot, rest = set_aside(data, rows, people, np.random.default_rng([trial, 7]))
     norm = MECHANISMS[mechanism].terms.norm
     learning = Learning(mechanism=mechanism, model="softmax" if data.labels else "huber")
@@ -80,7 +80,7 @@ def started(data: Dataset, mechanism: str, rows: int, people: int | None, trial:
 def trial_of(
     data: Dataset, case: Case, mechanism: str, pilot: tuple[int, int | None], trial: int
 ) -> tuple[float, dict[tuple[float | None, float], list[float]]]:
-    """The pilot's own error; by skew and ε that of the rule, then that of each reach.
+    """Run one trial: the pilot's own error; by skew and ε the errors of the rule and of each reach.
 
     All reaches of one ε have the same noise, so that they differ in nothing else.
     """
@@ -100,7 +100,7 @@ def trial_of(
 
 
 def cells_of(case: Case, mechanism: str) -> list[dict[str, Any]]:
-    """Means over trials, one cell for each pilot, skew and ε."""
+    """Compute means over trials, one cell for each pilot, skew and ε."""
     data = load_dataset(case.dataset)
     if case.rows is not None:
         kept = np.random.default_rng(0).permutation(len(data.y_train))[: case.rows]
@@ -127,7 +127,7 @@ def cells_of(case: Case, mechanism: str) -> list[dict[str, Any]]:
 
 
 def summary(cells: list[dict[str, Any]]) -> str:
-    """One row: how far the rule is above the best reach, and above the pilot alone."""
+    """Print one row: how far the rule is above the best reach, and above the pilot alone."""
     above = [cell["rule"] - cell["best"] for cell in cells]
     worse = [cell["rule"] - cell["alone"] for cell in cells]
     numbers = np.mean(above), max(above), max(worse)
@@ -135,7 +135,7 @@ def summary(cells: list[dict[str, Any]]) -> str:
 
 
 def grid(cells: list[dict[str, Any]]) -> str:
-    """The errors by the rule, a row for each pilot, alike / skewed devices in each cell."""
+    """Print the errors by the rule, a row for each pilot, alike / skewed devices in each cell."""
     lines = [f"| {' | '.join(('pilot', 'alone', *(f'ε = {e:g}' for e in EPSILONS)))} |"]
     lines.append("|---" * (2 + len(EPSILONS)) + "|")
     for rows, people in dict.fromkeys((cell["rows"], cell["people"]) for cell in cells):

@@ -1,4 +1,4 @@
-"""How far devices that lie can push a model, with the noise on, past each defence.
+"""Measure how far devices that lie can push a model, with noise, past each defence.
 
 Run: CROWDML_DATA=… python experiments/poisoning/poisoning.py [MECHANISM …]
 and python experiments/poisoning/poisoning.py activity
@@ -33,7 +33,7 @@ DEFENCES = ("gate", "usual length", "both caps")
 
 @dataclass
 class Server:
-    """What stands between a check-in and the model, the gate's plausible values apart.
+    """Apply the defences between a check-in and the model, besides the gate's plausible values.
 
     Args:
         rule: What is learnt, and how gradients are hidden.
@@ -75,8 +75,10 @@ def honest(stand_in: StandIn, g: Array, agreed: Array, rng: np.random.Generator)
 
 
 def sign_flip(stand_in: StandIn, g: Array, agreed: Array, rng: np.random.Generator) -> Array:
-    """The opposite, as hard as the rules allow without standing out: the worst of k directions, or
-    −S with the noise that is due."""
+    """Send the opposite, as hard as the rules allow without being noticed.
+
+    That is the worst of k directions, or −S with the noise that is due.
+    """
     if isinstance(stand_in.mechanism, DirectionMechanism):
         return push(stand_in, -g, agreed, rng)
     length = np.linalg.norm(g, stand_in.norm)
@@ -84,7 +86,7 @@ def sign_flip(stand_in: StandIn, g: Array, agreed: Array, rng: np.random.Generat
 
 
 def push(stand_in: StandIn, g: Array, agreed: Array, rng: np.random.Generator) -> Array:
-    """The best of k directions for g, or the largest plausible value of each number."""
+    """Send the best of k directions for g, or the largest plausible value of each number."""
     mechanism = stand_in.mechanism
     if isinstance(mechanism, DirectionMechanism):
         best = -ndtri(rng.beta(1, mechanism.directions))
@@ -98,7 +100,7 @@ def largest(stand_in: StandIn, g: Array, agreed: Array, rng: np.random.Generator
 
 
 def drift(stand_in: StandIn, g: Array, agreed: Array, rng: np.random.Generator) -> Array:
-    """All liars to the same side, always."""
+    """Push always to the side on which all liars have agreed."""
     if isinstance(stand_in.mechanism, DirectionMechanism):
         return push(stand_in, agreed, agreed, rng)
     return honest(
@@ -119,10 +121,10 @@ LIES: dict[str, Lie] = {
 def crowd_of(
     name: str, share: float, devices: int, rng: np.random.Generator
 ) -> Iterator[tuple[int, bool]]:
-    """Who checks in, in which order, and whether it lies.
+    """Draw who checks in, in which order, and whether the device lies.
 
-    Liars take the place of honest devices, or come on top of them where one person enrols many
-    times, or one device sends all that they would.
+    Liars replace honest devices, or are added to them: one person enrols many times, or one device
+    sends what all of these devices would send.
     """
     n_liars = round(share * devices)
     if name not in ("many enrolments", "one floods"):
@@ -137,7 +139,7 @@ def crowd_of(
 def run(
     data: Dataset, mechanism: str, name: str, share: float, defence: str, seed: int
 ) -> dict[str, float]:
-    """One trial: the test error, and the share of honest check-ins that were refused."""
+    """Run one trial: the test error, and the share of honest check-ins that were rejected."""
     rng = np.random.default_rng([seed, 7])
     learning = Learning(mechanism=mechanism, epsilon=EPSILON)
     schedule = prepare(data, Crowd(len(data.y_train) // BATCH, BATCH), rng)
@@ -155,8 +157,8 @@ def run(
         if lies and name == "label flip":
             y = (y + 1) % model.n_classes
         g = model.mean_gradient(w, x, y, stand_in.clip, stand_in.norm)
-        told = (lie if lies else honest)(stand_in, g, agreed, rng)
-        state, w = optimizer.update(state, w, server.read(told), device)
+        sent = (lie if lies else honest)(stand_in, g, agreed, rng)
+        state, w = optimizer.update(state, w, server.read(sent), device)
     x, y = data.bounded_test(stand_in.norm)
     error = float(model.mistakes(optimizer.model(state, w), x, y).mean())
     return {"error": error, "refused": server.refused["honest"] / devices}
@@ -168,7 +170,7 @@ def _samples(used: Ints, start: Ints, i: int) -> Ints:
 
 
 def cell(data: Dataset, **case: Any) -> dict[str, Any]:
-    """The mean over trials of everything that a trial finds."""
+    """Average everything that a trial finds over trials."""
     found = [run(data, seed=seed, **case) for seed in range(TRIALS)]
     return case | {key: float(np.mean([one[key] for one in found])) for key in found[0]}
 
@@ -177,9 +179,10 @@ TRUE_ERROR, REPORTS = 0.13, 100_000
 
 
 def inflated(mechanism: str, share: float, rng: np.random.Generator) -> tuple[float, float]:
-    """The error that the crowd's counts show if liars count as many errors as the gate lets in.
+    """Return the error that the counts show if liars count as many errors as the gate accepts.
 
-    Of all counts as they are, and of counts that are cut to what is possible first.
+    There is a figure for all counts as they are, and one for counts that are first cut to what is
+    possible.
     """
     terms = MECHANISMS[mechanism].terms.of(Wanted(EPSILON))
     made = terms.make(Conditions(Softmax(50, 10), batch=BATCH, roles=Roles(0.9)))
@@ -235,7 +238,7 @@ def main(mechanisms: list[str]) -> None:
 
 
 def one_in_ten(batch: int = 10, epsilon: float = 4.0, trials: int = 20) -> None:
-    """The figures that an owner reads who chooses noise for an open task."""
+    """Compute the figures that an owner reads who chooses noise for an open task."""
     global BATCH, EPSILON, TRIALS
     BATCH, EPSILON, TRIALS = batch, epsilon, trials
     data, names = load_dataset("activity"), ("label flip", "sign flip", "drift", "largest values")

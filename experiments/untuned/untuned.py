@@ -1,4 +1,4 @@
-"""The simulator's defaults beside the best of a grid that sees the test error.
+"""Compare the simulator's defaults with the best of a grid that sees the test error.
 
 Run: python experiments/untuned/untuned.py [MECHANISM …]
 """
@@ -27,7 +27,7 @@ CONSTANTS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 
 
 def grid(usual: Learning, labels: bool) -> list[Learning]:
-    """D, S and the averaging by hand, and the paper's rate with and without averaging."""
+    """Yield D, S and the averaging by hand, and the paper's rate with and without averaging."""
     reach = MECHANISMS[usual.mechanism].reach[0 if labels else 1]
     reaches = [replace(usual, reach=factor * reach) for factor in FACTORS]
     clips = [replace(one, clip=clip) for one in reaches for clip in CLIPS[usual.mechanism]]
@@ -42,7 +42,7 @@ def grid(usual: Learning, labels: bool) -> list[Learning]:
 
 
 def cell(data: Dataset, mechanism: str, batch: int, epsilon: float) -> dict[str, Any]:
-    """One check-in from each device, so that ε of a check-in is what a person loses in all."""
+    """Simulate one check-in from each device, so that its ε is a person's total loss."""
     crowd = Crowd(data.most_devices(batch), batch)
     model = "softmax" if data.labels else "huber"
     usual = Learning(mechanism=mechanism, epsilon=epsilon, model=model)
@@ -69,7 +69,7 @@ def cell(data: Dataset, mechanism: str, batch: int, epsilon: float) -> dict[str,
 
 
 def table(cells: list[dict[str, Any]]) -> str:
-    """A row for each data set and b: the untuned error, and how far above the best it is."""
+    """Print a row for each data set and b: the untuned error, and how far above the best it is."""
     lines = [f"| | {' | '.join(f'ε = {epsilon:g}' for epsilon in EPSILONS)} |", "|---|---|---|---|"]
     for name in TRIALS:
         for batch in BATCHES:

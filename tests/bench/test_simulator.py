@@ -1,4 +1,4 @@
-"""The simulator's benchmark runs and reports every figure; how large they are is not asserted."""
+"""Check that the simulator's benchmark runs and reports every figure; values are not asserted."""
 
 import math
 import shutil
@@ -74,7 +74,7 @@ def test_nothing_to_measure(n: int, rounds: int, name: str) -> None:
 @needs_gcc
 @pytest.mark.parametrize("batch", [1, 3, 4, 7, 20])
 def test_c_does_the_same_arithmetic(tmp_path: Path, batch: int) -> None:
-    """Without noise the C program, the compiled fold and plain NumPy end with the same w.
+    """Compare w without noise in the C program, the compiled fold and plain NumPy.
 
     One check-in in fifteen has a much longer gradient than the others, and is shortened.
     """
@@ -91,9 +91,9 @@ def test_c_does_the_same_arithmetic(tmp_path: Path, batch: int) -> None:
 
 @needs_gcc
 def test_c_draws_the_same_noise(tmp_path: Path) -> None:
-    """One check-in at w = 0 with noise: what is left of w is c·noise, of the same scale.
+    """Compare the scale of the noise of one check-in at w = 0, where w becomes c·noise.
 
-    The C program's seed is fixed, so that this never fails by chance.
+    The C program's seed is fixed, so this test never fails at random.
     """
     case, data = CASES["b1_laplace"], samples(20)
     file = write_samples(data, tmp_path / "samples")
@@ -104,11 +104,11 @@ def test_c_draws_the_same_noise(tmp_path: Path) -> None:
 
 @needs_gcc
 def test_c_sends_the_same_directions(tmp_path: Path) -> None:
-    """At the constant rate of a first step, w is the sum of directions along one gradient.
+    """Sum directions along one gradient at a tiny constant rate, and check mean and variance.
 
-    All samples are the same and the rate is tiny, so that the gradient stays as it is; the rate
-    falls as 1/√t, so that w is Σ ĝ/√t. Along g that has the mean S·Σ 1/√t and across it the
-    variance (S/m)²·Σ 1/t. Bounds are 6 standard errors, with a fixed seed.
+    All samples are the same and the rate is tiny, so the gradient does not change; the rate falls
+    as 1/√t, so w is Σ ĝ/√t. Along g its mean is S·Σ 1/√t, and across g its variance is (S/m)²·Σ
+    1/t. Bounds are 6 standard errors, with a fixed seed.
     """
     n, case = 4000, BenchCase(1, 4.0, 1e-9)
     data = samples(20)
@@ -132,7 +132,7 @@ def test_c_sends_the_same_directions(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", list(CASES))
 def test_the_case_is_that_of_the_settings(name: str) -> None:
-    """What is measured learns what the package's own settings learn."""
+    """Check that the benchmark measures what the package's own settings learn."""
     case, data = CASES[name], samples(500)
     quiet = replace(case, epsilon=math.inf)
     schedule = one_by_one(500, case.batch)

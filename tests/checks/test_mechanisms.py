@@ -133,7 +133,7 @@ class Fixed:
 
 
 def reading(change: Callable[[Reading], Reading]) -> dict[str, Callable[..., Any]]:
-    return {"read": lambda right, told, place: change(right.read(told, place))}
+    return {"read": lambda right, payload, place: change(right.read(payload, place))}
 
 
 def longer(found: Reading) -> Reading:
@@ -178,8 +178,8 @@ def drawn_first(right: Any, minibatch: Any, event: Any, place: Place, chance: An
 
 
 def out_of_range(right: Any, minibatch: Any, event: Any, place: Place, chance: Any) -> Any:
-    told = right.make_payload(minibatch, event, place, chance)
-    return msgspec.structs.replace(told, number=0)
+    payload = right.make_payload(minibatch, event, place, chance)
+    return msgspec.structs.replace(payload, number=0)
 
 
 def another_type(right: Any, minibatch: Any, event: Any, place: Place, chance: Any) -> Any:
@@ -187,7 +187,7 @@ def another_type(right: Any, minibatch: Any, event: Any, place: Place, chance: A
     return Noisy(1, 0, 0, (), 0, b"")
 
 
-def suspicious(right: Any, told: Directed, place: Place) -> None:
+def suspicious(right: Any, payload: Directed, place: Place) -> None:
     raise Implausible("implausible", "direction must be honest.")
 
 
@@ -219,7 +219,7 @@ restless.calls = 0  # type: ignore[attr-defined]
         (Changed(direction(checkins=3), {"make_payload": whatever}), "nothing may be drawn"),
         (Changed(noise(GAUSSIAN), {"make_payload": drawn_first}), "nothing may be drawn"),
         (Changed(direction(), {"make_payload": out_of_range}), "number"),
-        (Changed(direction(), {"make_payload": another_type}), "it must tell"),
+        (Changed(direction(), {"make_payload": another_type}), "it must make a"),
         (Changed(direction(), {"check": suspicious}), "direction must be honest"),
         (Changed(noise(LAPLACE), {"event": free}), "must cost something, found 0"),
         (Changed(direction(), {"event": restless}), "an event must not change"),

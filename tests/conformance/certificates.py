@@ -1,4 +1,4 @@
-"""The certificates of a server that a test switches: a good one, and one for each fault."""
+"""Switch a test server's certificates: a good certificate, and one for each fault."""
 
 import hashlib
 import ssl
@@ -10,7 +10,7 @@ __all__ = ["Certificates"]
 
 
 class Certificates:
-    """A server's certificates, and the one that it shows now."""
+    """Hold a server's certificates, and serve with one of them."""
 
     def __init__(self, folder: Path) -> None:
         options = dict.fromkeys(("good", "renewed", "unknown"), ("localhost", 1.0, -2.0))

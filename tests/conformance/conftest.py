@@ -1,4 +1,4 @@
-"""One scripted server and one page of Chromium for all cells."""
+"""Start one scripted server and one page of Chromium for all cells of the table."""
 
 import tempfile
 from collections.abc import Callable, Iterator
@@ -42,7 +42,7 @@ def page(url: str) -> Iterator[Page]:
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """In memory, where there is such a place: the suite is about behaviour, not about disks."""
+    """Make a folder in memory, if possible: the suite tests behaviour, not disks."""
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
         yield Path(folder)
@@ -50,7 +50,7 @@ def folder() -> Iterator[Path]:
 
 @pytest.fixture
 def perform(url: str, folder: Path, request: pytest.FixtureRequest) -> Iterator[Perform]:
-    """Puts a device of the named kind on the scene."""
+    """Put a device of the named kind on the scene."""
     performed: list[Subject] = []
 
     def perform(device: str, scene: Scene) -> Subject:

@@ -1,4 +1,4 @@
-"""The browser's device, in one page of a real Chromium, with a clock of the test's own."""
+"""Drive the browser's device in a page of a real Chromium, with a clock that the test sets."""
 
 from typing import Any
 

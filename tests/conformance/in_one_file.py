@@ -1,7 +1,7 @@
-"""The device in one file: its program, in this process and with a clock of the test's own.
+"""Run the one-file device's program in this process, with a clock that the test sets.
 
-Where it would sleep until the next attempt it is killed instead: what it does next is what a new
-process does, and how long it would have slept is known.
+Where the program would sleep until the next attempt, it is killed instead. The test then knows how
+long it would have slept, and the next run is what a new process does.
 """
 
 import io
@@ -26,11 +26,11 @@ __all__ = ["OneFileDevice"]
 
 
 LONGEST_REST = 0.2
-"""Seconds: of the rest before a check-in is sent. Pauses between attempts are longer."""
+"""The longest rest before a check-in is sent, in seconds; pauses between attempts are longer."""
 
 
 class Killed(BaseException):
-    """As by a signal, which nothing in the program catches."""
+    """Ends the program as a signal would: nothing in the program catches it."""
 
 
 class OneFileDevice:
@@ -45,7 +45,7 @@ class OneFileDevice:
         self.code, self.said = 0, ""
 
     def run(self, *arguments: str) -> None:
-        """What the program says and returns, or how long it was going to sleep."""
+        """Return what the program says and its exit code, or how long it was going to sleep."""
         said, opened = io.TextIOWrapper(io.BytesIO(), "utf-8"), list[standalone.Memory]()
 
         class Memory(standalone.Memory):
@@ -60,7 +60,7 @@ class OneFileDevice:
             self.rests.append(seconds)
 
         self.slept, self.code = None, -9
-        # Each look at the clock finds it a little later.
+        # Each look at the clock advances it a little.
         times = itertools.count(0.0, self.took)
         clock = SimpleNamespace(monotonic=lambda: next(times), sleep=sleep, strftime=time.strftime)
         argv = ["device.py", *arguments, "--file", str(self.file)]
@@ -91,7 +91,7 @@ class OneFileDevice:
         self.run("run", "--source", str(self.source), "--wait", "86400")
 
     def run_once(self) -> None:
-        """Give it a minibatch, and do not try again."""
+        """Give the program a minibatch, and let it try once."""
         with self.source.open("a") as file:
             file.writelines(f"0.1,0.2,0.3,0.4,{LABELS[i % 3]}\n" for i in range(3))
         self.run("run", "--source", str(self.source), "--wait", "0")
@@ -121,7 +121,7 @@ class OneFileDevice:
 
     @property
     def memory(self) -> tuple[dict[str, Any], int]:
-        """What is in its file: the state, and how many samples."""
+        """Read the device's file: the state, and the number of samples."""
         with closing(sqlite3.connect(self.file)) as database:
             ((document,),) = database.execute("SELECT document FROM state")
             ((count,),) = database.execute("SELECT count(*) FROM buffer")
@@ -133,7 +133,10 @@ class OneFileDevice:
         return Seen(self._state(state), samples, outbox and outbox.encode(), len(state["ledger"]))
 
     def _state(self, state: dict[str, Any]) -> str:
-        """By what it says last: an exit without a sentence would be no state at all."""
+        """Find the state by the last sentence that the program said.
+
+        An exit without a sentence is not a valid state.
+        """
         last = self.said.splitlines()[-1]
         if "device" not in state:
             return "left"
@@ -193,7 +196,7 @@ class OneFileDevice:
             return "after back-off"
         state = self.look().state
         if state in ("terms changed", "task finished"):
-            return "never by itself"  # it has exited; the next start asks once
+            return "never by itself"  # The program has exited; the next start asks once.
         self.scene.heard.clear()
         self.feed(3)
         return "at once" if self.scene.heard else "never by itself"

@@ -1,4 +1,4 @@
-"""The device of the package, in this process."""
+"""Drive the package's device in this process."""
 
 import shutil
 import sqlite3
@@ -94,11 +94,11 @@ class PythonDevice:
         return self.waiting.seconds
 
     def look(self) -> Seen:
-        device, told = self.device, len(self.device.account.statement.entries)
+        device, n_sent = self.device, len(self.device.account.statement.entries)
         if device.ended == LEFT:
-            return Seen("left", 0, None, told)
+            return Seen("left", 0, None, n_sent)
         checkin = device._store.pending
-        return Seen(self._state(), device.n_samples, checkin.body if checkin else None, told)
+        return Seen(self._state(), device.n_samples, checkin.body if checkin else None, n_sent)
 
     def _state(self) -> str:
         device = self.device

@@ -1,4 +1,4 @@
-"""A scripted server for devices of any kind: one scene for each task, told apart by their names."""
+"""Serve scripted answers to devices of any kind: one scene for each task, named after the task."""
 
 import base64
 import json
@@ -19,10 +19,10 @@ BLANK = b"<!doctype html><title>A blank page</title>"
 BATCH, SIZE = 3, 12
 PARAMETERS = base64.b64encode(bytes(4 * SIZE)).decode()
 COST = 1.0
-"""ε of a check-in."""
+"""The ε of a check-in."""
 
 RETRY_AFTER = 500
-"""Seconds that the server asks for, where it does."""
+"""Seconds that the server asks a device to wait, where it does."""
 
 APPLIED: Answer = (200, {}, b'{"version": 1, "status": "applied"}')
 
@@ -30,7 +30,7 @@ APPLIED: Answer = (200, {}, b'{"version": 1, "status": "applied"}')
 def make(
     name: str, checkins: int, purpose: str = "a free app", evaluators: float | None = None
 ) -> Task:
-    """A task of which every device knows the mechanism, as small as can be."""
+    """Make the smallest task whose mechanism every device knows."""
     return make_task(
         name, __purpose=purpose, privacy__mechanism="direction", privacy__epsilon=COST * checkins,
         privacy__directions=8, collection__batch=BATCH,
@@ -44,7 +44,7 @@ def problem(kind: str, status: int, **more: object) -> Answer:
 
 
 def answer_of(event: str) -> Answer | None:
-    """What the server says in an event of the table."""
+    """Return the server's answer for an event of the table."""
     if event == "no network":
         return None
     if event == "unknown":
@@ -60,7 +60,7 @@ def answer_of(event: str) -> Answer | None:
 
 @dataclass(frozen=True)
 class Heard:
-    """A request that says something: join, check-out, check-in or leave."""
+    """Record a request: join, check-out, check-in or leave."""
 
     what: str
     body: bytes = b""
@@ -69,7 +69,7 @@ class Heard:
 
 @dataclass
 class Scene:
-    """One task with its answers, and what was heard of its device."""
+    """Hold one task with its scripted answers, and the requests of its device."""
 
     name: str
     checkins: int = 8
@@ -83,11 +83,11 @@ class Scene:
         self.terms = make(self.name, self.checkins, evaluators=self.evaluators).terms.text
 
     def change_terms(self) -> None:
-        """Other terms of the same price."""
+        """Replace the terms by others with the same ε."""
         self.terms = make(self.name, self.checkins, "another purpose").terms.text
 
     def says(self, path: str, answer: Answer | None) -> None:
-        """From now on this is the answer to all requests whose path ends so."""
+        """Give this answer from now on to all requests whose path has this ending."""
         self.raw[path] = answer
 
     def answer(self, method: str, path: str, body: bytes) -> Answer | None:
@@ -120,7 +120,7 @@ class Scene:
 
 
 class Stage:
-    """All scenes at one address, which serves the browser device, too."""
+    """Serve all scenes at one address, together with the browser device."""
 
     def __init__(self) -> None:
         self.scenes: dict[str, Scene] = {}
@@ -128,7 +128,7 @@ class Stage:
     def scene(
         self, checkins: int = 8, name: str | None = None, evaluators: float | None = None
     ) -> Scene:
-        """A new one. Roles follow from its name."""
+        """Make a new scene. Roles follow from its name."""
         scene = Scene(name or f"scene-{len(self.scenes)}", checkins, evaluators)
         self.scenes[scene.name] = scene
         return scene
@@ -136,7 +136,7 @@ class Stage:
     def answer(self, method: str, path: str, body: bytes) -> Answer | None:
         if path.startswith("/v1/tasks/"):
             said = self.scenes[path.split("/")[3]].answer(method, path, body)
-            # One connection for each request: a device tries a stale one twice.
+            # One connection for each request: a device tries a stale connection twice.
             return said and (said[0], {"Connection": "close"} | said[1], said[2])
         file = WEB / path.removeprefix("/web/")
         if path == "/" or not file.is_file():

@@ -1,4 +1,4 @@
-"""What the suite needs from a device, of whatever kind."""
+"""Define what the suite needs from a device of any kind."""
 
 from typing import Protocol
 
@@ -9,7 +9,7 @@ __all__ = ["PROBES", "Subject"]
 
 
 class Subject(Protocol):
-    """One device of one scene."""
+    """Drive one device of one scene."""
 
     name: str
     scene: Scene
@@ -18,44 +18,44 @@ class Subject(Protocol):
         """Join the scene's task, with a limit on the device's ε if one is given."""
 
     def feed(self, n: int) -> None:
-        """Give it n samples."""
+        """Give the device n samples."""
 
     def wake(self) -> None:
-        """Let the time of the next attempt come, if it ever comes, and ask it to send."""
+        """Advance the clock to the next attempt, if there is one, and ask the device to send."""
 
     def start(self) -> None:
-        """Start it again, and ask it to send."""
+        """Start the device again, and ask it to send."""
 
     def other_leaves(self) -> None:
-        """Leave in another process, and let this one notice."""
+        """Leave in another process, and let this process notice."""
 
     def agree(self) -> None:
         """Agree to the terms that the task has now."""
 
     def raise_limit(self) -> None:
-        """Allow as much as the terms do."""
+        """Raise the limit to what the terms allow."""
 
     def leave(self) -> None: ...
 
     def wait(self) -> float:
-        """Seconds until the next attempt."""
+        """Return the seconds until the next attempt."""
 
     def look(self) -> Seen: ...
 
     def back_up(self) -> None:
-        """Keep a copy of its memory, without the record that lies outside of it."""
+        """Copy the device's memory, without the record that lies outside of it."""
 
     def restore(self) -> None:
-        """Put the copy in place of its memory, and start it again."""
+        """Put the copy in place of the device's memory, and start the device again."""
 
     def lose_record(self) -> None:
         """Remove the record of what was sent."""
 
     def die_at_the_record(self, written: bool) -> None:
-        """Give it a minibatch, and kill it just before or after its check-in is recorded."""
+        """Give the device a minibatch; kill it just before or after recording its check-in."""
 
     def again(self) -> str:
-        """When it tries again, in the words of the table; this ends the scene."""
+        """Return when the device tries again, in the words of the table; this ends the scene."""
 
     def close(self) -> None: ...
 
@@ -68,7 +68,7 @@ PROBES = (
     (RETRY_AFTER + 1.0, "after retry_after"),
     (36_000.0, "much later"),
 )
-"""What it is called if a device that has something to send does so after these seconds.
+"""Names for the time after which a device with something to send does send, in seconds.
 
-The back-off after one or two failures is between half a second and three.
+The back-off after one or two failures is between half a second and three seconds.
 """

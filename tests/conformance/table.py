@@ -1,4 +1,4 @@
-"""The table of behaviour, and what a cell of it expects."""
+"""Read the table of behaviour, and compute what a cell of it expects."""
 
 import json
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ STANDING_FOR_ALL = ("applied", "revoked")
 
 
 class Seen(NamedTuple):
-    """How a device stands."""
+    """Describe the state of a device."""
 
     state: str
     samples: int
@@ -38,7 +38,7 @@ class Seen(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """What a cell asks for."""
+    """Describe what a cell expects."""
 
     seen: Seen
     sent: list[str]
@@ -46,7 +46,7 @@ class Expected(NamedTuple):
 
 
 def cells(part: dict[str, list[str]]) -> Iterator[tuple[str, str]]:
-    """Every event of a part of the table, and its row."""
+    """Yield every event of a part of the table, with its row."""
     for row, events in part.items():
         for event in events:
             if event == "every answer":
@@ -56,7 +56,7 @@ def cells(part: dict[str, list[str]]) -> Iterator[tuple[str, str]]:
 
 
 def not_offered(device: str, state: str, row: str) -> str | None:
-    """Why this device has no such cell, if it has none."""
+    """Return why this device has no such cell, or None if it has the cell."""
     for place in (STATES[state], TABLE["rows"][row]):
         if device in place.get("not", {}):
             return str(place["not"][device])
@@ -64,28 +64,29 @@ def not_offered(device: str, state: str, row: str) -> str | None:
 
 
 def own_row(device: str, row: str) -> dict[str, Any]:
-    """A row with what differs for this device."""
+    """Return a row with this device's differences."""
     found: dict[str, Any] = TABLE["rows"][row]
     other: dict[str, Any] = found.get("but", {}).get(device, {})
     return found | other
 
 
 def is_never_asked_for(device: str, event: str, row: str) -> bool:
-    """Whether the event is an answer to a device that sends nothing.
+    """Decide whether the event is an answer to a device that sends nothing.
 
-    A device that asks for one asks for all of them, so `STANDING_FOR_ALL` do for the others.
+    A device that asks for one such answer asks for all of them, so `STANDING_FOR_ALL` is tested in
+    place of the others.
     """
     answer = event in ANSWERS and event not in STANDING_FOR_ALL
     return answer and not own_row(device, row)["sent"]
 
 
 def expected(device: str, row: str, before: Seen, fed: int, new: bytes | None) -> Expected:
-    """What this device does, from how it stood.
+    """Return what this device does after an event.
 
     Args:
-        device: Its name.
-        row: That of the cell.
-        before: How it stood.
+        device: The device's name.
+        row: The row of the cell.
+        before: The device's state before the event.
         fed: Samples that came with the event, to fill the minibatch.
         new: The new bytes that were sent, if there were any.
     """

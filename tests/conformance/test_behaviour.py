@@ -1,4 +1,4 @@
-"""Every device does in every state, after every event, what the one table says."""
+"""Check every device in every state, after every event, against the table of behaviour."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ from tests.conformance.table import (
 
 
 def parameters(parts: dict[str, dict[str, list[str]]]) -> list[Any]:
-    """A cell for each device that offers it."""
+    """Yield a cell for each device that offers it."""
     return [
         pytest.param(
             device, state, event, row,
@@ -49,11 +49,11 @@ FALLING_INTO = {
     "revoked": "revoked",
     "copied": "repeated-number",
 }
-"""The answer to the first check-in, by the state that it leads to."""
+"""The answer to the first check-in that leads to a state."""
 
 
 def reach(subject: Subject, state: str) -> Seen:
-    """Bring a device into a state by what happens in real life."""
+    """Bring a device into a state by events that happen in practice."""
     scene = subject.scene
     subject.join(COST if state == "at the limit" else None)
     if state in FALLING_INTO:
@@ -75,7 +75,7 @@ def reach(subject: Subject, state: str) -> Seen:
 
 
 def happen(subject: Subject, event: str, before: Seen, asked: str = "checkins") -> int:
-    """Let an event come, and say how many samples came with it to fill the minibatch."""
+    """Let an event happen, and return how many samples came with it to fill the minibatch."""
     scene = subject.scene
     if event in ANSWERS:
         scene.says(asked, answer_of(event))
@@ -100,7 +100,7 @@ def happen(subject: Subject, event: str, before: Seen, asked: str = "checkins") 
 
 
 def check(subject: Subject, row: str, before: Seen, fed: int) -> None:
-    """The row of the table against what the server heard and the device remembers."""
+    """Compare a row of the table with what the server received and the device remembers."""
     scene = subject.scene
     bodies = [heard.body for heard in scene.heard if heard.what == "check-in"]
     new = next((body for body in bodies if body != before.outbox), None)
@@ -132,7 +132,7 @@ def test_cell(
 def test_a_refused_check_out(
     perform: Perform, stage: Stage, device: str, state: str, event: str, row: str
 ) -> None:
-    """Nothing is told before there is a model: samples stay samples."""
+    """Check that nothing is sent before there is a model: samples stay samples."""
     subject = perform(device, stage.scene())
     before = reach(subject, state)
     check(subject, row, before, happen(subject, event, before, "model"))
@@ -154,7 +154,7 @@ def test_the_last_check_in(
 def test_what_a_task_says_of_itself(
     perform: Perform, stage: Stage, device: str, state: State
 ) -> None:
-    """Within a run the end is the end; the next start asks again, and no sample is lost."""
+    """Check that an end is final within a run; the next start asks again with all samples."""
     subject = perform(device, stage.scene())
     subject.join()
     subject.scene.state = str(state)
@@ -173,7 +173,7 @@ def test_what_a_task_says_of_itself(
 
 
 def test_one_slot_and_one_list_of_refusals_for_all(page: Page) -> None:
-    """Stated once in each language, under the same name."""
+    """Check that each language states the constants once, under the same name."""
     assert SLOT == standalone.SLOT == page.evaluate("import('/web/waiting.js').then((m) => m.SLOT)")
     lists = page.evaluate("import('/web/device.js').then((m) => [m.GIVE_UP_ON, m.KEEP_AFTER])")
     assert GIVE_UP_ON == standalone.GIVE_UP_ON == set(lists[0]) - {"task-finished"}
@@ -190,7 +190,7 @@ def test_the_one_file_sends_at_the_end_of_its_slots(
     slot: float,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As the other two do, which have tests of their own."""
+    """Check the slots of the one-file device; the other devices have their own tests."""
     monkeypatch.setattr(standalone, "STEPS_OF_SLOT", steps)
     subject = perform("standalone", stage.scene())
     assert isinstance(subject, OneFileDevice)
@@ -223,7 +223,7 @@ def test_who_keeps_the_ledger_keeps_nothing_else(perform: Perform, stage: Stage)
     assert left == [0, False, "", "left", True, 1]
 
 
-# The table
+# The table itself
 
 
 def test_every_cell_is_there_once() -> None:
@@ -256,7 +256,10 @@ def test_every_row_is_used() -> None:
 def test_a_check_in_that_evaluates_tests_the_exported_model(
     perform: Perform, stage: Stage, device: str
 ) -> None:
-    """The others are about w. Which of them evaluate is public, and known before the check-out."""
+    """Check that a check-in that evaluates uses the exported model, and every other check-in w.
+
+    Which check-ins evaluate is public, and known before the check-out.
+    """
     subject = perform(device, stage.scene(name=f"roles-{device}", evaluators=0.5))
     subject.join()
     for _ in range(8):

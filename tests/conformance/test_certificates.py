@@ -1,4 +1,4 @@
-"""A certificate that is wrong, or becomes wrong: one sentence, and nothing is sent or lost."""
+"""Check devices with a wrong certificate: one sentence, and nothing is sent or lost."""
 
 import time
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ WRONG = {
     "not yet valid": "certificate is not yet valid",
     "of another host": "localhost",
 }
-"""What OpenSSL says of each."""
+"""What OpenSSL says of each wrong certificate."""
 
 WRONG_DATES = ("expired", "not yet valid")
 
@@ -42,7 +42,7 @@ def secured(
 
 
 def one_sentence(subject: PythonDevice | OneFileDevice, join: bool = False, pin: str = "") -> str:
-    """What the device says when it is asked to join, or to send a minibatch."""
+    """Return what the device says when it is asked to join, or to send a minibatch."""
     if isinstance(subject, OneFileDevice):
         join_pinned(subject, pin) if join else subject.run_once()
         assert subject.code == 1
@@ -54,7 +54,7 @@ def one_sentence(subject: PythonDevice | OneFileDevice, join: bool = False, pin:
 
 
 def join_pinned(subject: PythonDevice | OneFileDevice, pin: str) -> None:
-    """Join, and trust the certificate with this fingerprint alone, if there is one."""
+    """Join, and trust only the certificate with this fingerprint, if one is given."""
     if isinstance(subject, OneFileDevice):
         link = f"{subject.url}/join/{subject.scene.name}"
         subject.run("join", link, "--yes", *(["--fingerprint", pin] if pin else []))
@@ -98,7 +98,7 @@ def test_a_certificate_that_is_or_becomes_wrong(
 def test_a_pinned_certificate_that_changes(
     secured: str, certificates: Certificates, stage: Stage, folder: Path, device: str
 ) -> None:
-    """Another one of the same server, for which an authority vouches, is another one."""
+    """Check that another certificate of the same server is rejected, even with an authority."""
     subject = make(device, secured, stage.scene(), folder)
     join_pinned(subject, certificates.fingerprint())
     subject.scene.heard.clear()

@@ -1,4 +1,4 @@
-"""A copied or restored memory spends no ε that nobody counts; a killed device is not locked out."""
+"""Check that copied memories spend no uncounted ε, and that a killed device can go on."""
 
 import pytest
 from playwright.sync_api import Error as InPage
@@ -19,7 +19,7 @@ def sent(scene: Scene) -> list[bytes]:
 def test_a_memory_that_is_put_back_sends_nothing(
     perform: Perform, stage: Stage, device: str
 ) -> None:
-    """With ε for one check-in, put back three times, with samples and without."""
+    """Restore a memory three times, with samples and without, with enough ε for one check-in."""
     subject = perform(device, stage.scene(checkins=1))
     subject.join()
     subject.back_up()
@@ -56,7 +56,7 @@ def test_a_copy_charges_all_that_it_did_not_know(
 def test_a_copy_that_waits_sends_the_same_bytes(
     perform: Perform, stage: Stage, device: str
 ) -> None:
-    """Bytes that were sent may be sent again: they tell nothing new."""
+    """Check that a copy sends the same bytes again, which reveal nothing new."""
     subject = perform(device, stage.scene())
     subject.join()
     subject.scene.says("checkins", None)
@@ -78,7 +78,7 @@ def test_a_copy_that_waits_sends_the_same_bytes(
 def test_a_memory_without_its_record_sends_nothing(
     perform: Perform, stage: Stage, device: str, n_before: int
 ) -> None:
-    """As on another machine. Whoever leaves and joins again goes on."""
+    """Lose the record, as on another machine, and go on after leaving and joining again."""
     subject = perform(device, stage.scene())
     subject.join()
     for _ in range(n_before):

@@ -1,4 +1,4 @@
-"""Wide or damaged files, and full disks: one sentence, nothing lost, nothing sent uncounted."""
+"""Check wide or damaged files and full disks: one sentence, no loss, nothing sent uncounted."""
 
 import resource
 import shutil
@@ -28,7 +28,7 @@ each_file = pytest.mark.parametrize(
 
 
 def tried(subject: Subject, n_samples: int = 0) -> str:
-    """Run the device as a new process, and return the one sentence that it fails with, if any."""
+    """Run the device as a new process, and return the one sentence that it fails with, or None."""
     if isinstance(subject, OneFileDevice):
         subject.feed(n_samples)
         assert "Traceback" not in subject.said
@@ -96,7 +96,7 @@ def test_a_damaged_file_sends_nothing_and_says_so(
 
 @contextmanager
 def no_file_beyond(n_bytes: int) -> Iterator[None]:
-    """As on a disk that is full: nothing is written beyond this place in any file."""
+    """Limit the size of files, as a full disk does."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, hard))
     try:
@@ -138,7 +138,7 @@ def _joined(subject: Subject) -> str:
 def test_a_device_moves_with_its_record_and_a_copy_of_its_file_does_not(
     perform: Perform, stage: Stage, folder: Path, device: str
 ) -> None:
-    """To another folder, as to another machine; the copy has another name beside the record."""
+    """Move a device with its record; the copy has another name beside the record."""
     subject = perform(device, stage.scene())
     assert isinstance(subject, PythonDevice | OneFileDevice)
     subject.join()

@@ -1,4 +1,4 @@
-"""Servers that lie to any device: it tells nothing, loses nothing and goes on when they stop."""
+"""Check any device with a lying server: it sends nothing, loses nothing, and goes on afterwards."""
 
 import base64
 import json
@@ -114,7 +114,7 @@ RAW: dict[str, Answer] = {
     "a redirect": (307, {"Location": "http://127.0.0.1:9/"}, b""),
     "another redirect": (302, {"Location": "/v1/tasks/activity"}, b"{}"),
     "a list that refuses": (400, {}, b"[]"),
-    "a type that is no text": (400, {}, b'{"type": ["urn:crowdml:problem:revoked"]}'),
+    "a type that is not a text": (400, {}, b'{"type": ["urn:crowdml:problem:revoked"]}'),
     "a refusal, not UTF-8": (418, {}, b'{"type": "\xff"}'),
     "a refusal, nested": (418, {}, b'{"type": ' + b"[" * 5000),
     "a fault, not UTF-8": (500, {}, b'{"type": "\xff"}'),
@@ -136,7 +136,7 @@ RAW: dict[str, Answer] = {
 def test_answers_that_make_no_sense(
     perform: Perform, stage: Stage, device: str, raw: Answer, where: str
 ) -> None:
-    """Samples wait before they were told, the same bytes afterwards."""
+    """Check that samples wait if they were not sent, and that otherwise the same bytes are sent."""
     subject = perform(device, stage.scene())
     scene = subject.scene
     subject.join()
@@ -144,8 +144,8 @@ def test_answers_that_make_no_sense(
     scene.says(where, (status, {"Crowdml-Terms": terms_hash(scene.terms)} | headers, body))
     subject.feed(BATCH)
     sent = [heard.body for heard in scene.heard if heard.what == "check-in"]
-    told = (0, sent[0], 1) if where == "checkins" else (BATCH, None, 0)
-    assert subject.look() == Seen("waiting", *told)
+    expected = (0, sent[0], 1) if where == "checkins" else (BATCH, None, 0)
+    assert subject.look() == Seen("waiting", *expected)
     del scene.raw[where]
     subject.wake()
     assert subject.look() == Seen("collecting", 0, None, 1)

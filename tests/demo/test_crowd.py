@@ -1,4 +1,4 @@
-"""The crowd of the demo in its processes."""
+"""Test the demo's crowd in its processes."""
 
 import multiprocessing
 import os
@@ -16,7 +16,10 @@ PATIENCE = 120.0
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="asks Linux about signals")
 def test_ctrl_c_is_left_to_the_demo(tmp_path: Path) -> None:
-    """It reaches every process of a terminal; each would show a traceback of its own."""
+    """Check that processes ignore Ctrl-C.
+
+    A terminal sends Ctrl-C to all of its processes, and each would show a traceback.
+    """
     context = multiprocessing.get_context("spawn")
     late = Member(0, np.zeros((1, 4)), np.zeros(1), joins_at=600.0, seconds_per_sample=1.0)
     arguments = ([late], "https://127.0.0.1:1", "t", "", tmp_path, False, time.time(), None)

@@ -1,4 +1,4 @@
-"""The demo as its viewers run it, and what it says before it starts."""
+"""Run the demo as its viewers do, and check what it says before it starts."""
 
 import contextlib
 import io
@@ -34,7 +34,7 @@ def here(
 
 
 def deal(data: Dataset, devices: int) -> list[int]:
-    """How many samples each device of the demo holds; its dealing is seeded with 0."""
+    """Return how many samples each device of the demo holds; the dealing is seeded with 0."""
     return [len(hand) for hand in data.deal(devices, np.random.default_rng(0))]
 
 
@@ -45,10 +45,10 @@ def saved_error(folder: Path, result: dict[str, Any], task: Task, data: Dataset)
 
 
 def test_whole_people_learn_privately(here: Here) -> None:
-    """108 people at ε = 4 in all, one small number from each, tested on six who took no part.
+    """Learn from 108 people at a total ε = 4, one small number each; test on six other people.
 
-    Guessing the commonest activity is wrong 0.547 of the time. In simulated crowds the error was
-    0.02 on average and below 0.06 in all of them; 0.2 is far beyond.
+    Guessing the commonest activity has an error of 0.547. In simulated crowds the error was 0.02 on
+    average and never above 0.06; 0.2 is far beyond.
     """
     ran, tmp_path = here("demo", "--json", "--seconds", 1), here.folder
     result = ran.json()
@@ -72,7 +72,7 @@ def test_whole_people_learn_privately(here: Here) -> None:
 
 
 def used_as_the_readme_says(folder: Path, error: float) -> None:
-    """In five lines from NumPy, from scikit-learn and from onnxruntime, with the same answers."""
+    """Use the model in five lines with NumPy, scikit-learn and onnxruntime; compare the answers."""
     section = page("README.md").partition("## Use what was learnt")[2].partition("\n## ")[0]
     names: dict[str, Any] = {}
     with contextlib.chdir(folder):
@@ -82,7 +82,7 @@ def used_as_the_readme_says(folder: Path, error: float) -> None:
     by_numpy, by_sklearn, by_onnx = (names[f"by_{tool}"] for tool in ("numpy", "sklearn", "onnx"))
     assert (by_numpy == by_sklearn).all()
     assert np.mean(by_sklearn != names["y"]) == pytest.approx(error)
-    # Its input is rounded to single precision, so a row on the very border may fall either way.
+    # The input is rounded to single precision, so a row on the border may get either label.
     top = np.sort(names["model"].predict_proba(names["X"]), axis=1)
     clear = top[:, -1] - top[:, -2] > 1e-4
     assert clear.mean() > 0.99
@@ -91,7 +91,7 @@ def used_as_the_readme_says(folder: Path, error: float) -> None:
 
 
 def test_digits_without_noise_come_close_to_central(here: Here) -> None:
-    """Only the order in which samples arrive is left to chance."""
+    """Learn without noise, where only the order of the samples is random."""
     ran = here(
         "demo", "--json", "--seconds", 1, "--task", "digits", "--mechanism", "gaussian",
         "--epsilon", "inf", "--devices", 60, "--folder", "here",
@@ -105,18 +105,20 @@ def test_digits_without_noise_come_close_to_central(here: Here) -> None:
 
 
 def test_a_pilot_makes_a_small_epsilon_usable(here: Here) -> None:
-    """ε = 1 in all, from a start that was fitted to 60 samples of each of two people.
+    """Learn with a total ε = 1, from a start fitted to 60 samples of each of two people.
 
-    In simulated crowds the error was 0.011 on average and below 0.02 in all of them; 0.1 is far
-    beyond, and without a pilot the error is 0.14 on average.
+    In simulated crowds the error was 0.011 on average and never above 0.02; 0.1 is far beyond, and
+    without a pilot the error is 0.14 on average.
     """
     ran = here("demo", "--json", "--seconds", 1, "--pilot", 2, "--epsilon", 1)
     result = ran.json()
     assert result["checkins"] == 108
     assert result["error"] < 0.1
     assert "samples of 16 people" in ran.err
-    told = "The model starts from a pilot of 120 samples of 2 people (their recordings are public)."
-    assert told in ran.err
+    words = (
+        "The model starts from a pilot of 120 samples of 2 people (their recordings are public)."
+    )
+    assert words in ran.err
     start = read_start((here.folder / "crowdml-demo" / "activity.start.npz").read_bytes(), "start")
     data = load_activity(features="demo").bounded(2)
     alone = error_rate(Softmax(12, 3), start.w, data.x_test, data.y_test)
@@ -161,7 +163,7 @@ def test_the_paper_s_way_is_still_there() -> None:
     assert (task.optimizer.kind, task.optimizer.c, task.terms.model.clip) == ("adagrad", 3.0, 0.2)
 
 
-# What it refuses
+# What it rejects
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The folder of a demo: nothing is erased but what an earlier demo left."""
+"""Check that the demo erases nothing in its folder but the files of an earlier demo."""
 
 from pathlib import Path
 

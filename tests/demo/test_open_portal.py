@@ -1,4 +1,4 @@
-"""On a terminal the demo's portal stays open until Ctrl-C. It needs no more than its extra."""
+"""Check on a terminal that the portal stays open until Ctrl-C, with the demo's extra alone."""
 
 import os
 import pty
@@ -23,7 +23,7 @@ def test_the_portal_stays_open_on_a_terminal(tmp_path: Path) -> None:
     child, terminal = pty.fork()
     if child == 0:
         os.chdir(tmp_path)
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # it may be ignored by what started the tests
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # tests may be started ignoring it
         arguments = ["-m", "crowdml", "demo", "--seconds", "2", "--devices", "18"]
         os.execvpe(python, [python, *arguments], command.environment)
     shown = b""
@@ -41,7 +41,7 @@ def test_the_portal_stays_open_on_a_terminal(tmp_path: Path) -> None:
         while more := os.read(terminal, 65536):
             shown += more
     except OSError:
-        pass  # Linux says so when the other end of a terminal is closed.
+        pass  # Linux raises this when the other end of a terminal is closed.
     os.close(terminal)
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0

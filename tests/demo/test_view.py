@@ -1,4 +1,4 @@
-"""The live view, drawn without a terminal."""
+"""Draw the live view without a terminal."""
 
 import io
 import math
@@ -57,7 +57,7 @@ def test_while_the_crowd_learns() -> None:
         "0.012  with all data in one place",
         "0.034  where the model started",
         "0.547",
-        "4 by any person, in all",
+        "4 by any person, in total",
     ):
         assert expected in drawn
     assert "NOT PRIVATE" not in drawn
@@ -71,7 +71,7 @@ def test_before_anything_is_known() -> None:
     now.statistics = statistics(version=0, devices=0, active_devices=0, error=None)
     drawn = text(now)
     assert "0 joined, 0 have checked in" in drawn
-    assert "not known yet  all that the server can know" in drawn
+    assert "not known yet  the server cannot know more" in drawn
     assert "central" not in drawn
     assert line(now).endswith("test error –")
 

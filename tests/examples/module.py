@@ -1,4 +1,4 @@
-"""Examples are programs, not a package: this imports one by its path."""
+"""Import an example by its path: examples are programs, not a package."""
 
 import importlib.util
 import sys
@@ -11,7 +11,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def load(name: str) -> ModuleType:
-    """A fresh copy, so that a test may replace parts of it."""
+    """Import a new copy, so that a test may replace parts of it."""
     spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None

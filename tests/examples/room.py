@@ -1,4 +1,4 @@
-"""The tutorial's task: what its pilot fills in, and what the reader writes."""
+"""Build the tutorial's task: what its pilot fills in, and what the reader writes."""
 
 import tomllib
 from contextlib import redirect_stdout
@@ -14,7 +14,7 @@ __all__ = ["edited", "room_task"]
 
 
 def edited(text: str, block: str) -> str:
-    """A task file in which the reader has written what a block says."""
+    """Return a task file in which the reader has written what a block says."""
     document = tomllib.loads(block)
     tables = {name: value for name, value in document.items() if isinstance(value, dict)}
     fields: dict[str, Any] = {name: document[name] for name in document.keys() - tables.keys()}
@@ -24,7 +24,7 @@ def edited(text: str, block: str) -> str:
 
 
 def room_task() -> Task:
-    """The task that the reader creates."""
+    """Return the task that the reader creates."""
     with redirect_stdout(StringIO()) as pilot:
         load("room").print_pilot()
     draft = draft_task("room", pilot.getvalue().encode(), "pilot.csv")

@@ -1,4 +1,4 @@
-"""The examples made of cells: each runs from top to bottom, as a program and as a notebook."""
+"""Run the examples that consist of cells, from top to bottom, as programs and as notebooks."""
 
 import re
 import subprocess
@@ -50,7 +50,7 @@ def test_it_runs_from_top_to_bottom(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", SAYS)
 def test_every_cell_is_a_cell(name: str) -> None:
-    """Prose stands in cells of its own, and code is never without any."""
+    """Check that prose stands in its own cells, and that each cell of code compiles."""
     prose: list[str] = []
     code: list[str] = []
     for cell in re.split(r"^# %%", (EXAMPLES / f"{name}.py").read_text(), flags=re.M)[1:]:

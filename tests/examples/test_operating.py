@@ -1,4 +1,4 @@
-"""Units and containers: they parse, and what they name exists."""
+"""Check units and containers: they parse, and what they name exists."""
 
 import os
 import re
@@ -28,7 +28,7 @@ def setting(unit: Path, name: str) -> str:
 
 
 def exists(words: list[str]) -> bool:
-    """Whether a command has all the options that are given to it."""
+    """Decide whether a command has all the options that are given to it."""
     length = 1 if (words[0],) in KNOWN else 2
     options = {word for word in words if word.startswith("--")}
     return options <= KNOWN[tuple(words[:length])]
@@ -50,7 +50,7 @@ def test_systemd_reads_a_unit(unit: Path, tmp_path: Path) -> None:
     run = ["systemd-analyze", *manager, "verify", "--man=no", str(here)]
     environment = os.environ | {"XDG_RUNTIME_DIR": str(tmp_path)}
     verified = subprocess.run(run, capture_output=True, text=True, env=environment)
-    # Units of this machine's own are none of ours.
+    # Skip messages about other units of this machine.
     assert unit.name not in verified.stderr
     assert verified.returncode == 0, verified.stderr
 
@@ -65,7 +65,7 @@ def test_systemd_knows_every_way_a_device_stops() -> None:
 
 
 def test_a_phone_goes_on_until_the_task_is_over(tmp_path: Path) -> None:
-    """The script for Termux:Boot, in bash's strict mode, with stand-ins for Termux's commands."""
+    """Run the script for Termux:Boot in strict mode, with stand-ins for Termux's commands."""
     stand_ins = {
         "termux-wake-lock": "echo locked",
         "termux-wake-unlock": "echo unlocked",
@@ -105,7 +105,7 @@ def test_the_image_is_made_of_what_is_there() -> None:
 
 
 def test_the_image_keeps_no_setting_of_the_machine_that_builds_it(tmp_path: Path) -> None:
-    """pip gets them as secrets: a mount of the one command that installs, and part of no layer."""
+    """Check that pip gets its settings as secrets of one command, which no layer keeps."""
     text = (DOCKER / "Dockerfile").read_text()
     mounted = dict(re.findall(r"--mount=type=secret,id=(\w+),target=(\S+)", text))
     given = secrets(
@@ -131,7 +131,7 @@ def test_the_image_is_based_on_a_debian_that_debootstrap_knows() -> None:
 
 
 def test_what_caddy_is_given() -> None:
-    """`make image-check` lets Caddy read it."""
+    """Check what Caddy is given; `make image-check` lets Caddy read it."""
     alone, beside = caddyfiles()
     assert alone.startswith("example.org {\n  reverse_proxy 127.0.0.1:8443 {\n")
     assert beside == alone.replace("reverse_proxy 127", "reverse_proxy /crowd/* 127")

@@ -1,4 +1,4 @@
-"""The task files among the examples are tasks, private ones, that a phone can take part in."""
+"""Check that the example task files are private tasks in which a phone can take part."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The tutorial's thermostat, on the tutorial's task."""
+"""Run the tutorial's thermostat on the tutorial's task."""
 
 import subprocess
 import sys
@@ -27,4 +27,4 @@ def test_it_takes_part_and_leaves(tmp_path: Path) -> None:
             (device,) = store.devices(store.task("room").id)
         assert device.status != "active"
     assert not list(tmp_path.glob("thermostat.device*"))
-    assert (tmp_path / "participant.account").exists(), "what was told in all, and no sample"
+    assert (tmp_path / "participant.account").exists(), "everything that was sent, and no sample"

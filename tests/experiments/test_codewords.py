@@ -1,19 +1,20 @@
-"""Simulator and devices agree in law, and real codewords are as short as is said."""
+"""Check that simulator and devices agree in law, and that real codewords are as short as stated."""
 
 import pytest
 
 from experiments.figures.codewords import alone, p_value, real, simulated, spread
 
 RARE = 1e-9
-"""Each comparison fails by chance with at most this probability."""
+"""The largest probability that a correct comparison fails."""
 
 
 @pytest.mark.parametrize("fast", [True, False])
 @pytest.mark.parametrize("d", [2, 12, 99])
 def test_simulator_and_devices_agree_in_law(d: int, fast: bool) -> None:
-    """By a test of two samples, along the gradient and across it, at ε = 10.
+    """Compare two samples, along the gradient and across it, at ε = 10.
 
-    With all of it a tenth longer they do not: the test can fail. Normal codewords would, at d = 2.
+    If everything is a tenth longer, the samples do not agree: the test can fail. Normal codewords
+    would not agree either, at d = 2.
     """
     u, n = spread(d).u, 1500
     found, drawn = real(10.0, u, n), simulated(10.0, u, n, fast)
@@ -22,9 +23,10 @@ def test_simulator_and_devices_agree_in_law(d: int, fast: bool) -> None:
 
 
 def test_codewords_are_short_where_a_gradient_has_few_numbers() -> None:
-    """13 % at ε = 10 in one number of many, and right on average if spread over 99.
+    """Check that codewords are 13 % short for a gradient along one of many axes, at ε = 10.
 
-    The mean of 1,500 has a deviation of 0.6 % of S; 4 % is more than six of them.
+    If the gradient is spread over 99 numbers, they are right on average. The mean of 1,500 has a
+    deviation of 0.6 % of S; 4 % is more than six deviations.
     """
     for shape, expected in ((alone(99), 0.865), (spread(2), 0.922), (spread(99), 0.995)):
         along = real(10.0, shape.u, 1500) @ shape.u

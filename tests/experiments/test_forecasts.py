@@ -1,6 +1,6 @@
-"""Forecasts come true, in small. `experiments/figures/forecasts.py` and `distance.py` measure more.
+"""Check forecasts in small; `experiments/figures/forecasts.py` and `distance.py` measure more.
 
-Simulated runs have fixed seeds. Only the real runs have chance of their own.
+Simulated runs have fixed seeds. Only the real runs are random.
 """
 
 import numpy as np
@@ -13,10 +13,10 @@ from experiments.figures.forecasts import CASES, coverage, real_error, simulated
 
 @pytest.mark.parametrize("case", CASES[2:5], ids=lambda case: case.name)
 def test_the_task_itself_ends_where_the_plan_says(case: object) -> None:
-    """Of three real runs, none is further from the middle than twice the interval.
+    """Check that the median of three real runs is within twice the interval of a plan.
 
-    The interval is two deviations to each side, so that is four: 6e-5 for normal errors, and the
-    median of three fails with 1e-8.
+    The interval is two deviations to each side, so twice the interval is four: 6e-5 for normal
+    errors, and the median of three fails with 1e-8.
     """
     low, high = error_interval(simulated_errors(case, 20))  # type: ignore[arg-type]
     real = [real_error(case, np.random.default_rng(run)) for run in range(3)]  # type: ignore[arg-type]
@@ -33,7 +33,7 @@ def test_intervals_hold_most_runs_and_verdicts_agree(case: object) -> None:
 
 @pytest.mark.parametrize("world", WORLDS[4:], ids=lambda world: world.name)
 def test_the_distance_suits_few_parameters(world: object) -> None:
-    """At ε = 1 and 300 devices D = 40 is 0.018, 0.006 and 0.049 above the rule."""
+    """Compare the rule at ε = 1 with 300 devices: D = 40 is 0.018, 0.006 and 0.049 above it."""
     errors = errors_of(world, 300, 1.0, trials=20, reaches=(4.0, 12.0, 40.0))  # type: ignore[arg-type]
     rule, best, _ = gap(errors)
     assert rule < best + 0.012

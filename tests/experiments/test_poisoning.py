@@ -1,4 +1,4 @@
-"""What an owner is told of liars is what the experiment has found."""
+"""Check that what the documents say about liars is what the experiment has found."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def test_the_figures_are_those_of_the_table(mechanism: str) -> None:
 
 
 def test_one_in_ten_wrecks_noise_and_not_directions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A small run of the experiment, seeded."""
+    """Run the experiment in small, seeded."""
     for name, value in {"BATCH": 10, "EPSILON": 4.0, "TRIALS": 2}.items():
         monkeypatch.setattr(f"experiments.poisoning.poisoning.{name}", value)
     data = load_dataset("activity")

@@ -1,4 +1,4 @@
-"""A Flower client's update leaves as one direction: with Flower's own messages."""
+"""Check with Flower's own messages that a client's update leaves as one direction."""
 
 import math
 import re
@@ -52,7 +52,7 @@ def context(partition: int | None = 3) -> Any:
 
 
 def app(update: Any = UP, **others: Any) -> Callable[[Any, Any], Any]:
-    """Trains, and tells more of its data than it should."""
+    """Train, and send more about the data than allowed."""
 
     def train(message: Any, ctxt: Any) -> Any:
         metrics = flwr_app.MetricRecord({"num-examples": 61, "loss": 0.25})
@@ -63,7 +63,7 @@ def app(update: Any = UP, **others: Any) -> Callable[[Any, Any], Any]:
 
 
 def step(reply: Any) -> Any:
-    """What a reply adds to what was sent."""
+    """Return what a reply adds to the parameters that were sent."""
     arrays = reply.content["arrays"]
     return np.concatenate([(arrays[n].numpy() - START[n]).astype(float).ravel() for n in SHAPES])
 
@@ -85,7 +85,7 @@ def test_nothing_but_a_step_is_in_the_reply(tmp_path: Path) -> None:
 
 
 def test_the_step_is_a_codeword(tmp_path: Path) -> None:
-    """A multiple of small integers, in which nothing else of the update is left."""
+    """Check that a step is a multiple of small integers and contains nothing else of the update."""
     made = mod(tmp_path)
     found = step(made(instruction(), context(), app())) / made.mechanism(SIZE)._step
     np.testing.assert_allclose(found, np.rint(found), atol=1e-4)
@@ -93,7 +93,10 @@ def test_the_step_is_a_codeword(tmp_path: Path) -> None:
 
 
 def test_on_average_it_is_the_update(tmp_path: Path) -> None:
-    """Shortened to the clipping norm. False alarm: below 1e-8, by a mean six deviations off."""
+    """Check that the mean step is the clipped update.
+
+    The probability of a false alarm is below 1e-8: six standard deviations of the mean.
+    """
     rounds = 200
     made = mod(tmp_path, epsilon=8.0 * rounds, rounds=rounds)
     steps = np.array([step(made(instruction(), context(), app())) for _ in range(rounds)])
@@ -116,7 +119,7 @@ def test_the_ledger_stops_it(tmp_path: Path) -> None:
     replies = [made(instruction(), context(), train) for _ in range(3)]
     assert [reply.has_error() for reply in replies] == [False, False, True]
     assert "the device limit is ε = 6; 6 is spent" in replies[2].error.reason
-    assert asked["train"] == 2, "an app that may not tell is not asked"
+    assert asked["train"] == 2, "an app that may not send is not asked"
     assert [event.loss for event in made.ledger(3).events] == [Loss(epsilon=3.0)] * 2
     assert mod(tmp_path, epsilon=6.0)(instruction(), context(), app()).has_error()
     other = made(instruction(), context(4), app())
@@ -134,8 +137,8 @@ def test_without_a_partition_a_client_has_one_ledger(tmp_path: Path) -> None:
 def test_calls_at_once_spend_no_more(tmp_path: Path) -> None:
     made = mod(tmp_path, epsilon=9.0, rounds=3)
     with ThreadPoolExecutor(8) as pool:
-        told = list(pool.map(lambda _: made(instruction(), context(), app()), range(8)))
-    assert sum(not reply.has_error() for reply in told) == 3
+        replies = list(pool.map(lambda _: made(instruction(), context(), app()), range(8)))
+    assert sum(not reply.has_error() for reply in replies) == 3
     assert [event.loss.epsilon for event in made.ledger(3).events] == [3.0] * 3
 
 
@@ -164,7 +167,7 @@ def error_of_its_own(message: Any, ctxt: Any) -> Any:
         lambda message, ctxt: flwr_app.Message(flwr_app.RecordDict(), reply_to=message),
     ],
 )
-def test_how_an_app_fails_is_not_told(
+def test_how_an_app_fails_is_not_sent(
     broken: Callable[[Any, Any], Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with np.errstate(over="ignore"):
@@ -172,7 +175,7 @@ def test_how_an_app_fails_is_not_told(
     assert not reply.has_error()
     assert list(reply.content) == ["arrays", "metrics"]
     assert np.isfinite(step(reply)).all()
-    assert "a random direction is told" in caplog.text, "on the client it is said"
+    assert "a random direction is sent" in caplog.text, "the client's log says so"
 
 
 @pytest.mark.parametrize(

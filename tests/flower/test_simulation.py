@@ -1,4 +1,4 @@
-"""Flower's own simulation, with its own strategy, learns through the mod."""
+"""Learn through the mod in Flower's own simulation, with its own strategy."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ pytest.importorskip("ray", reason="Flower's simulation needs Ray")
 CLIENTS, ROUNDS = 40, 3
 
 
-# Flower and Ray warn of what they themselves will change.
+# Flower and Ray warn about their own future changes.
 @pytest.mark.filterwarnings("ignore")
 def test_a_crowd_of_clients_learns(tmp_path: Path) -> None:
     from flwr.app import ArrayRecord, Message, RecordDict
@@ -31,7 +31,7 @@ def test_a_crowd_of_clients_learns(tmp_path: Path) -> None:
 
     @client.train()  # type: ignore[untyped-decorator]
     def train(message: Any, context: Any) -> Any:
-        """One long step down the gradient of softmax."""
+        """Take one long step down the gradient of softmax."""
         mine = np.arange(len(data.y_train)) % CLIENTS == context.node_config["partition-id"]
         x, y = data.x_train[mine], data.y_train[mine].astype(int)
         (w,) = message.content["arrays"].to_numpy_ndarrays()

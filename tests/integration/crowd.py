@@ -1,4 +1,4 @@
-"""A task whose check-ins tell which samples they used, and devices that take part in it."""
+"""Run devices in a task whose check-ins show which samples they used."""
 
 import json
 import os
@@ -29,7 +29,7 @@ PARITY = ["even", "odd"]
 
 
 def telltale(**changes: Any) -> Task:
-    """Without noise, so that tests can look inside; everything else is as in a private task."""
+    """Make a task without noise, so that tests can look inside it."""
     defaults: dict[str, Any] = {
         "features__count": FEATURES,
         "target__labels": PARITY,
@@ -40,7 +40,7 @@ def telltale(**changes: Any) -> Task:
 
 
 def numbered(**changes: Any) -> Task:
-    """The same shape, for whole people, who may check in often enough for any test."""
+    """Make the same task for whole people, who may check in often enough for any test."""
     defaults: dict[str, Any] = {
         "features__count": FEATURES,
         "target__labels": PARITY,
@@ -52,14 +52,14 @@ def numbered(**changes: Any) -> Task:
 
 
 def uses(log: Iterable[LogEntry]) -> Ints:
-    """How often each sample was used, over all check-ins.
+    """Count how often each sample was used, over all check-ins.
 
-    A softmax is never certain, so every sample leaves something in its own column.
+    A softmax is never certain, so every sample changes its own column.
     """
     total = np.zeros(FEATURES, dtype=np.int64)
     for entry in log:
-        told = msgspec.msgpack.decode(entry.payload, type=Noisy)
-        columns = np.frombuffer(told.gradient, dtype="<i4").reshape(-1, FEATURES)
+        noisy = msgspec.msgpack.decode(entry.payload, type=Noisy)
+        columns = np.frombuffer(noisy.gradient, dtype="<i4").reshape(-1, FEATURES)
         used = columns.any(axis=0)
         assert used.sum() == entry.samples, "otherwise this test is blind"
         total += used
@@ -68,7 +68,7 @@ def uses(log: Iterable[LogEntry]) -> Ints:
 
 @dataclass
 class Collector:
-    """One device, run again and again on the same file."""
+    """Run one device again and again on the same file."""
 
     url: str
     folder: Path
@@ -83,7 +83,7 @@ class Collector:
 
     @property
     def added(self) -> list[int]:
-        """The samples that the device has acknowledged."""
+        """Return the samples that the device has acknowledged."""
         return [int(line) for line in self.diary.read_text().splitlines()]
 
     def launch(self, samples: Iterable[int], kill: str = "") -> subprocess.Popen[bytes]:
@@ -108,7 +108,7 @@ class Collector:
             return store.answers
 
     def numbers(self) -> list[int]:
-        """Those in the device's ledger, where the mechanism counts."""
+        """Return the numbers in the device's ledger, where the mechanism counts."""
         with closing(DeviceStore(self.file)) as store:
             events = store.ledger.events
         return [event.number for event in events if isinstance(event, DirectionEvent)]

@@ -1,4 +1,4 @@
-"""A backup of a server that is at work, and devices that go on with what was restored from it."""
+"""Back up a working server, and let devices go on with the restored server."""
 
 import threading
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ DEVICES = 3
 
 @contextmanager
 def crowd(server: Portal, folder: Path) -> Iterator[list[Device]]:
-    """Devices that add samples for as long as this lasts, and stay open."""
+    """Run devices that add samples until the block ends, and stay open."""
     stop = threading.Event()
 
     def collect(device: Device) -> None:
@@ -68,7 +68,7 @@ def logged(database: str) -> set[str]:
 
 
 def test_devices_go_on_with_a_restored_server(tmp_path: Path) -> None:
-    """In another folder, with the same certificate: devices notice nothing but the pause."""
+    """Restore into another folder with the same certificate: devices notice only the pause."""
     first = Portal(tmp_path / "first", "self-signed")
     first.folder.mkdir()
     create(first.database, make_task())
@@ -86,7 +86,7 @@ def test_devices_go_on_with_a_restored_server(tmp_path: Path) -> None:
         assert restore(second.database, archive) == contents
         assert before <= logged(second.database)
         assert len(logged(second.database)) == contents.checkins
-        # What was acknowledged after the backup is gone with the first server, and nothing else.
+        # Only what was acknowledged after the backup is lost with the first server.
         lost = acknowledged(devices) - logged(second.database)
         known = len(acknowledged(devices))
         with second:

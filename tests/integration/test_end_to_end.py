@@ -1,4 +1,4 @@
-"""A crowd learns over real HTTPS, and outages in between change nothing."""
+"""Let a crowd learn over real HTTPS, also through outages."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -42,11 +42,11 @@ def joined(stack: ExitStack, server: Process, folder: Path, n: int) -> list[Devi
 
 
 def test_a_crowd_learns_until_its_task_ends(start: Start, tmp_path: Path) -> None:
-    """Three classes, each on a feature of its own; enough samples to hear them over the noise.
+    """Learn three classes, each on its own feature, with enough samples to overcome the noise.
 
-    With ε = 50 a sample and minibatches of 10, the noise of a step is a few percent of its
-    signal. 60 steps leave the worst of three scores more than 20 standard deviations clear, so
-    that a wrong answer at the end has a chance far below 1e-8.
+    With ε = 50 a sample and minibatches of 10, the noise of a step is a few percent of its signal.
+    60 steps leave the worst of three scores more than 20 standard deviations clear, so the
+    probability of a wrong answer at the end is far below 1e-8.
     """
     task = make_task(
         features__count=3, collection__batch=10, privacy__epsilon=50.0,
@@ -67,13 +67,13 @@ def test_a_crowd_learns_until_its_task_ends(start: Start, tmp_path: Path) -> Non
 
 
 def test_people_learn_together(start: Start, tmp_path: Path) -> None:
-    """Six people, ten check-ins of one small number each, over HTTPS, as far as they agreed.
+    """Let six people learn with ten check-ins of one small number each, as far as they agreed.
 
     A step is S·v/m: along the gradient's direction it has the length S, and in every other
     direction noise with a standard deviation of S/m = S/3.1 at ε = 10. With c/√t steps of 48
-    check-ins that train, a score is 9 standard deviations clear of the next; with 25 of them, of
-    which fewer come with a chance below 1e-9, it is 6.9. So a wrong answer at the end has a
-    chance below 1e-8.
+    check-ins that train, a score is 9 standard deviations clear of the next; with only 25 of them,
+    which happens with a probability below 1e-9, it is 6.9. So the probability of a wrong answer at
+    the end is below 1e-8.
     """
     task = make_directed(
         features__count=3, collection__batch=10, privacy__epsilon=100.0, optimizer__c=4.8
@@ -88,7 +88,7 @@ def test_people_learn_together(start: Start, tmp_path: Path) -> None:
             assert "all check-ins" in (device.ended or "")
             assert device.add(np.eye(3)[0], LABELS[0]) is Outcome.ENDED
             assert device.ledger.epsilon_per_person == pytest.approx(100.0), (
-                "what was agreed, in all"
+                "the total that was agreed"
             )
         names = {device.identity.device for device in devices}
     log = log_of(server)
@@ -110,7 +110,7 @@ def test_people_learn_together(start: Start, tmp_path: Path) -> None:
 def test_a_crowd_goes_on_from_a_pilot_and_the_next_task_from_the_crowd(
     start: Start, tmp_path: Path
 ) -> None:
-    """A start from its file, devices over HTTP that verify it, and the learnt model as a start."""
+    """Start from a pilot's file, verify it on devices over HTTP, and reuse the learnt model."""
     pilot = make_start(rows=200, people=4, norm=2)
     (tmp_path / "a.start.npz").write_bytes(write_start(pilot))
     text = task_file(PILOT | {"model.start": '"a.start.npz"'})

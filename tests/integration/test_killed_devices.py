@@ -1,7 +1,8 @@
-"""A device that dies at any step, or runs twice at once, loses nothing and doubles nothing.
+"""Kill devices at any step, or run them twice at once: nothing is lost or doubled.
 
 What was acknowledged is used or still waits, no sample is used twice, and the ledger never says
-less than what was sent. So it is for the package, for the one file, and behind a broker.
+less than what was sent. This is checked for the package, for the one-file device, and behind a
+broker.
 """
 
 import json
@@ -46,7 +47,7 @@ def test_killed_at_every_step(start: Start, tmp_path: Path, task: Task) -> None:
         samples = range(i * PER_ROUND, (i + 1) * PER_ROUND)
         assert device.run(samples, kill=step) == -signal.SIGKILL, step
         assert len(device.answers()) >= len(log_of(server)), f"sent and not booked: {step}"
-    # The steps above are the steps there are: killing at another name kills nothing.
+    # These are all steps: killing at any other name kills nothing.
     rest = range(len(deaths) * PER_ROUND, FEATURES)
     assert device.run(rest, kill="no such step") == 0
 
@@ -59,7 +60,7 @@ def test_killed_at_every_step(start: Start, tmp_path: Path, task: Task) -> None:
         return
     used, acknowledged = uses(log), device.added
     assert used.max() == 1, "a sample was used twice"
-    # The sample whose `add` was cut off may have been kept too: it was never acknowledged.
+    # The sample whose `add` was killed may have been kept too, without being acknowledged.
     kept = int(used.sum()) + waiting
     assert len(acknowledged) <= kept <= len(acknowledged) + len(deaths)
     lost = [i for i in acknowledged if not used[i]]
@@ -75,7 +76,7 @@ def _each_letter_once(device: Collector, log: list[LogEntry]) -> None:
 
 @both_mechanisms
 def test_two_processes_on_one_file(start: Start, tmp_path: Path, task: Task) -> None:
-    """A command line and a daemon, say."""
+    """Run two processes on one file, as a command line beside a daemon."""
     server = start(task)
     device = Collector(server.url, tmp_path)
     assert device.run([]) == 0, "join first, so that both have the same identity"
@@ -97,7 +98,7 @@ def test_two_processes_on_one_file(start: Start, tmp_path: Path, task: Task) -> 
     assert min(entry.samples or 0 for entry in log) >= BATCH
 
 
-# The device in one file
+# The one-file device
 
 DYING = Path(dying.__file__)
 LINES = 60
@@ -138,7 +139,7 @@ def test_the_one_file_killed_after_every_step(joined: Process, alone: Alone) -> 
 
 
 def _look(step: str, state: Any, buffered: int, n_sent: int) -> None:
-    """Before the one commit nothing was told; after it nothing is left to tell it from."""
+    """Check that nothing was sent before the commit, and that no sample is left after it."""
     assert bool(state["outbox"]) == (step in ("stored", "booked", "sent"))
     assert (buffered >= BATCH) == (step in ("checked out", "written"))
     if step == "sent":
@@ -186,7 +187,7 @@ def test_one_leaves_while_the_other_runs(joined: Process, alone: Alone) -> None:
 
 
 def test_another_certificate_gets_nothing(start: Start, alone: Alone) -> None:
-    """A letter that waits goes to the server that was joined, or nowhere; it is not lost."""
+    """Check that a waiting message goes only to the server that was joined, and is not lost."""
     server = start(make_directed(), tls="self-signed")
     link = f"{server.url}/join/activity"
     assert alone.join(link, "--fingerprint", server.fingerprint).returncode == 0
@@ -214,7 +215,7 @@ def mosquitto(tmp_path: Path) -> Iterator[Mosquitto]:
 
 
 class Listening:
-    """`crowdml device run` on a topic, started again and again."""
+    """Run `crowdml device run` on a topic, again and again."""
 
     def __init__(self, server: Process, mosquitto: Mosquitto, folder: Path) -> None:
         self.server, self.mosquitto, self.folder = server, mosquitto, folder
@@ -238,7 +239,7 @@ class Listening:
         assert process.returncode == -signal.SIGKILL
 
     def subscribed(self) -> "subprocess.Popen[str]":
-        """One that runs: the broker keeps from now on what it has not acknowledged."""
+        """Start one: from now on the broker keeps what it has not acknowledged."""
         before = self.mosquitto.n_subscriptions()
         process = self.start()
         assert eventually(lambda: self.mosquitto.n_subscriptions() > before)
@@ -271,7 +272,7 @@ def test_a_listening_device_killed_at_every_step(listening: Listening) -> None:
     process = listening.start()
     assert eventually(lambda: listening.has_used(FEATURES)), "a sample was lost"
     listening.stop(process)
-    assert uses(log_of(listening.server)).tolist() == [1] * FEATURES, "a sample was told twice"
+    assert uses(log_of(listening.server)).tolist() == [1] * FEATURES, "a sample was used twice"
     assert listening.device.waiting() == 0
     assert set(listening.device.answers().values()) <= {"applied", "duplicate"}
 

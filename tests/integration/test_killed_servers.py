@@ -1,4 +1,4 @@
-"""kill -9 under load: nothing acknowledged is lost, nothing counts twice, all servers agree.
+"""Kill servers under load: no acknowledged check-in is lost or counts twice, and servers agree.
 
 `KILLS=300 pytest tests/integration/test_killed_servers.py` takes ten minutes.
 """
@@ -40,15 +40,15 @@ from tests.servers import (
 KILLS = int(os.environ.get("KILLS", "3"))
 CLIENTS = 4
 LOAD = 20
-"""Check-ins that are acknowledged between one kill and the next, at least."""
+"""The least number of check-ins that are acknowledged between two kills."""
 CHECKINS = "/v1/tasks/activity/checkins"
 
 
 @dataclass
 class Client:
-    """Sends one check-in after the other to any of the servers, each until it is answered.
+    """Send one check-in after the other to any of the servers, each until it is answered.
 
-    What is not acknowledged is sent again with the same bytes, as every device does.
+    A check-in that is not acknowledged is sent again with the same bytes, as every device does.
     """
 
     nodes: list[Process]
@@ -90,13 +90,13 @@ class Client:
 
 @pytest.fixture
 def own_postgres() -> Iterator[Postgres]:
-    """One that a test may stop."""
+    """Start a PostgreSQL that a test may stop."""
     with running_postgres() as postgres:
         yield postgres
 
 
 def test_three_on_postgresql(own_postgres: Postgres, tmp_path: Path) -> None:
-    """The database is killed too. Check-ins are those of people, of one small number each."""
+    """Kill the database too. Check-ins are one small number each, and protect whole people."""
     task = make_directed(collection__checkins=1_000_000, privacy__epsilon=4e5, optimizer__c=None)
 
     def restart() -> None:
@@ -146,10 +146,10 @@ def hammer(
             for thread in threads:
                 thread.join()
         version = max(v for client in clients for v in client.acknowledged.values())
-        told = [_told(node, version) for node in nodes]
+        shown = [_shown(node, version) for node in nodes]
     busy = {status for client in clients for status in client.refused}
     assert busy <= ({503} if n_nodes > 1 else set())
-    _check(database, task, clients, told)
+    _check(database, task, clients, shown)
 
 
 def _has_acknowledged(clients: list[Client], enough: int) -> bool:
@@ -165,7 +165,7 @@ def _strike(
         assert eventually(partial(_has_acknowledged, clients, enough))
         if kill == KILLS:
             return
-        time.sleep(moments.uniform(0.0, 0.2))  # so that it strikes at any moment
+        time.sleep(moments.uniform(0.0, 0.2))  # At a random time, so that the kill hits any step.
         node = nodes[kill % len(nodes)]
         node.kill()
         if restart and kill % 3 == 1:
@@ -177,8 +177,8 @@ def _n_acknowledged(clients: list[Client]) -> int:
     return sum(len(client.acknowledged) for client in clients)
 
 
-def _told(node: Process, version: int) -> tuple[Any, Any]:
-    """Model and statistics, once the node has seen what was acknowledged, wherever that was."""
+def _shown(node: Process, version: int) -> tuple[Any, Any]:
+    """Return model and statistics once the node has seen everything that any node acknowledged."""
     with node.connected() as wire:
 
         def read(path: str) -> Any:
@@ -188,7 +188,7 @@ def _told(node: Process, version: int) -> tuple[Any, Any]:
         return read("export?format=json"), read("stats")
 
 
-def _check(database: str, task: Task, clients: list[Client], told: list[tuple[Any, Any]]) -> None:
+def _check(database: str, task: Task, clients: list[Client], shown: list[tuple[Any, Any]]) -> None:
     with closing(Store(database)) as store:
         log = list(store.log(store.task("activity").id))
     assert [entry.seq for entry in log] == list(range(1, len(log) + 1))
@@ -198,7 +198,7 @@ def _check(database: str, task: Task, clients: list[Client], told: list[tuple[An
     assert acknowledged == {name: found.get(name) for name in acknowledged}, "an answer was lost"
     assert len(found) - len(acknowledged) <= CLIENTS, "sent and unanswered: one for each client"
     fold = recompute(database)
-    for document, statistics in told:
+    for document, statistics in shown:
         assert document["version"] == statistics["version"] == fold.version == len(log)
         assert np.array(document["weights"]).tobytes() == fold.learnt.tobytes()
         if task.terms.mechanism_name == "direction":

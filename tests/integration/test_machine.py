@@ -1,8 +1,8 @@
-"""Devices and a server, and between them a network that drops, doubles and delays what it carries.
+"""Connect devices and a server by a network that drops, doubles and delays messages.
 
-Hypothesis makes up what happens, and crashes either side in between. Both are real, with their
-files; only the wire is not. `RUNS=1000 pytest tests/integration/test_machine.py` tries a thousand
-stories; by default it is a few.
+Hypothesis makes up the events, and crashes either side in between. Both sides are real, with their
+files; only the wire is simulated. `RUNS=1000 pytest tests/integration/test_machine.py` tries a
+thousand stories; the default is a few.
 """
 
 import asyncio
@@ -50,11 +50,11 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class Crash(Exception):
-    """The process ends here, whatever it was about to do."""
+    """Ends the process here, whatever it was about to do."""
 
 
 class Server:
-    """The application with its database, spoken to without a socket."""
+    """Run the application with its database, without a socket."""
 
     def __init__(self, database: Path) -> None:
         self._database = database
@@ -74,7 +74,7 @@ class Server:
         self._start()
 
     def crash(self) -> None:
-        """No goodbye and no snapshot: the next one has the log alone."""
+        """Stop without a goodbye or a snapshot: the next start has only the log."""
         self._loop.run_until_complete(self._end())
         self._start()
 
@@ -94,7 +94,7 @@ class Server:
     def call(
         self, method: str, path: str, token: str = "", body: bytes = b""
     ) -> tuple[bytes, dict[str, str]]:
-        """The answer and its headers; `Rejected` if it is a refusal."""
+        """Return the answer and its headers; raise `Rejected` for a refusal."""
         sent: list[dict[str, Any]] = []
 
         async def receive() -> dict[str, Any]:
@@ -124,7 +124,7 @@ class Server:
 
 
 class Network:
-    """A transport between a device and the server. `faults` are the troubles to come."""
+    """Carry messages between a device and the server. `faults` are the failures to come."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -176,7 +176,7 @@ class Network:
 
 
 class Story(RuleBasedStateMachine):
-    """Every sample leaves a trace of its own, so that the log tells which ones were used."""
+    """Give every sample its own trace, so that the log shows which samples were used."""
 
     devices = st.integers(0, DEVICES - 1)
 
@@ -216,7 +216,7 @@ class Story(RuleBasedStateMachine):
             number = sum(map(len, self.added))
             if number == FEATURES:
                 return
-            # A sample is on disk before anything else happens, so that a crash keeps it.
+            # A sample is on disk before anything else happens, so a crash keeps it.
             self.added[i].append(number)
             with self.may_crash(i):
                 self.open[i].add(np.eye(FEATURES)[number], PARITY[number % 2])
@@ -248,7 +248,7 @@ class Story(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_sent_unbooked(self) -> None:
-        """As many events in a ledger as letters, and never two for the same samples."""
+        """Check that a ledger has an event for each message, and never two for the same samples."""
         for i, device in enumerate(getattr(self, "open", [])):
             letters = len(device.answers)
             assert len(device.ledger.events) == letters
@@ -269,7 +269,7 @@ class Story(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
     def heal(self) -> None:
-        """The network is well again, and what was delayed arrives."""
+        """Repair the network, and deliver what was delayed."""
         for i, network in enumerate(self.networks):
             self.crash_at[i] = ""
             network.faults.clear()
@@ -281,7 +281,7 @@ class Story(RuleBasedStateMachine):
             assert self.open[i].n_samples < BATCH
 
     def check(self) -> None:
-        """Every letter is in the log once, and every sample in one letter."""
+        """Check that every message is in the log once, and every sample in one message."""
         with closing(Store(f"sqlite:///{self.folder / 'server.db'}")) as store:
             log = list(store.log(store.task("activity").id))
         ids = [entry.id for entry in log]
@@ -298,7 +298,7 @@ class Story(RuleBasedStateMachine):
 
 
 def template() -> Path:
-    """A database with the task, made once."""
+    """Make a database with the task once."""
     file = Path(tempfile.gettempdir()) / f"crowdml-machine-{os.getpid()}.db"
     if not file.exists():
         create(f"sqlite:///{file}", telltale())

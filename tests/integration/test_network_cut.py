@@ -1,4 +1,4 @@
-"""A wire that is cut in the middle of requests and answers."""
+"""Cut the connection in the middle of requests and answers."""
 
 import random
 import select
@@ -17,7 +17,7 @@ from tests.servers import PATIENCE, Start
 
 
 class Wirecutter:
-    """A TCP proxy that hangs up after a random number of bytes, in either direction."""
+    """Forward TCP, and hang up after a random number of bytes in either direction."""
 
     def __init__(self, target: int, seed: int) -> None:
         self._target = target

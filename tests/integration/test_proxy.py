@@ -1,4 +1,4 @@
-"""Behind nginx with TLS, set up as the documentation says, with and without a path."""
+"""Run a server behind nginx with TLS, set up as documented, with and without a path."""
 
 import socket
 import ssl
@@ -67,7 +67,7 @@ def test_devices_and_people_behind_a_proxy(tmp_path: Path, path: str) -> None:
 
 
 def test_no_page_leads_away(tmp_path: Path) -> None:
-    """Everything that a page loads or links to is there, under the same path."""
+    """Check that everything that a page loads or links to exists under the same path."""
     path = "/crowd/"
     with behind(tmp_path, path, *PUBLIC) as (_, nginx):
         to_see, seen = {path}, set()
@@ -116,7 +116,7 @@ def test_an_owner_signs_in_through_a_proxy(tmp_path: Path) -> None:
 
 
 def test_one_address_does_not_take_all_connections(tmp_path: Path) -> None:
-    """A hundred requests at once are let through, and those who say nothing are shown out."""
+    """Check that a hundred requests at once are served, and that silent connections are closed."""
     with behind(tmp_path, "/", *PUBLIC) as (_, nginx), ExitStack() as stack:
         context = ssl.create_default_context(cafile=str(nginx.folder / "crowdml-cert.pem"))
         silent = stack.enter_context(socket.create_connection(("127.0.0.1", nginx.port)))

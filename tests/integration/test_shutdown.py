@@ -1,4 +1,4 @@
-"""SIGTERM: what was acknowledged is committed, those who listen leave, and the process ends."""
+"""Check SIGTERM: acknowledged check-ins are committed, listeners leave, and the process ends."""
 
 import http.client
 import json
@@ -16,7 +16,7 @@ TASK = make_task()
 
 
 class Client(threading.Thread):
-    """Sends check-ins until the server is gone."""
+    """Send check-ins until the server is gone."""
 
     def __init__(self, port: int, token: str, number: int) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ def test_a_server_under_load_ends_well(tmp_path: Path, workers: int) -> None:
             assert time.monotonic() < deadline
             time.sleep(0.01)
         assert server.stop() == 0, server.output
-        # To its very end, without being cut off: that would be an IncompleteRead.
+        # Read to the very end: an answer that is cut off would raise IncompleteRead.
         assert events.read().endswith(b"\n\n")
     finally:
         server.kill()

@@ -90,7 +90,7 @@ def test_many_reports_show_how_much_the_error_jumps() -> None:
     made_up = rows(version, device, 20 * flat, 20.0)
     found = error_now(made_up, 10_000, 0.0, expected=True)
     assert found is not None
-    assert found.margin > 2 * still, "reports without chance tell nothing of jumps"
+    assert found.margin > 2 * still, "reports without randomness say nothing about jumps"
 
 
 def test_added_up_reports_give_the_same_band() -> None:

@@ -64,12 +64,12 @@ def test_a_step_never_changes_what_it_is_given(
     made, size = task.terms.mechanism(), task.terms.make_model().size
     step = CheckinStep.of(task, made)
     assert (step.limit is None) == (mechanism == "direction")
-    states, told = (
+    states, reported = (
         [frozen(step.start(size, Totals((0.0,) * 3)))],
         list(readings(size, 1 if step.limit is None else 3)),
     )
     before = [content(states[0])]
-    for i, reading in enumerate(told):
+    for i, reading in enumerate(reported):
         now, again = (step(states[-1], reading, i % 7, 3, i % 4) for _ in range(2))
         assert content(now) == content(again)
         states.append(frozen(now))
@@ -106,9 +106,9 @@ def test_what_each_reading_changes() -> None:
     for reading, device in ((train, 0), (right, 0), (right, 1), (wrong, 1), (wrong, 2)):
         state = step(state, reading, device)
         assert state.evidence is not None
-        told = tuple(state.reports.rows[:, 2:4].sum(axis=0))
+        reported = tuple(state.reports.rows[:, 2:4].sum(axis=0))
         held = len(state.evidence.windows[-1])
-        seen.append((state.w[0], told, held, state.reached))
+        seen.append((state.w[0], reported, held, state.reached))
     assert seen == [
         (-1, (0, 0), 0, False),
         (-1, (0.5, 10), 1, False),

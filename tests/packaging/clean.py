@@ -1,4 +1,4 @@
-"""A clean environment: the wheel, and of all that is installed only what an extra asks for."""
+"""Make a clean environment with the wheel and only what an extra requires."""
 
 import atexit
 import shutil
@@ -20,7 +20,7 @@ __all__ = ["build", "clean_python", "link", "needed", "own"]
 
 @cache
 def build() -> tuple[Path, Path]:
-    """The sdist, built from the sources, and the wheel, built from the sdist."""
+    """Build the sdist from the sources, and the wheel from the sdist."""
     folder = _folder()
     _run("-m", "hatchling", "build", "--target", "sdist", "--directory", folder)
     (sdist,) = folder.glob("*.tar.gz")
@@ -31,7 +31,7 @@ def build() -> tuple[Path, Path]:
 
 @cache
 def own() -> Distribution:
-    """The wheel, installed by pip in a folder of its own."""
+    """Install the wheel by pip in its own folder."""
     folder = _folder()
     _pip("install", "--no-compile", "--target", folder, build()[1])
     return next(iter(distributions(name="crowdml", path=[str(folder)])))
@@ -39,7 +39,7 @@ def own() -> Distribution:
 
 @cache
 def clean_python(extra: str = "") -> Path:
-    """The interpreter of an environment that links to the wheel and to what an extra needs."""
+    """Make an environment that links to the wheel and an extra's packages; return its Python."""
     folder = _folder()
     venv.create(folder, symlinks=True)
     (packages,) = folder.glob("lib/python*/site-packages")
@@ -49,14 +49,14 @@ def clean_python(extra: str = "") -> Path:
 
 
 def link(installed: Distribution, folder: Path) -> None:
-    """Show the files of a distribution in this folder."""
+    """Link the files of a distribution into this folder."""
     for top in {file.parts[0] for file in installed.files or []} - {"..", "__pycache__"}:
         if not (folder / top).exists():
             (folder / top).symlink_to(Path(str(installed.locate_file(top))))
 
 
 def needed(extra: str = "") -> list[Distribution]:
-    """All that crowdml with this extra asks for, directly or not."""
+    """Return everything that crowdml with this extra requires, directly or not."""
     return [distribution(name) for name in sorted(_needed(own(), [extra], set()))]
 
 

@@ -1,6 +1,6 @@
-"""The image of a server: python -m tests.packaging.image build docker|buildah, or check.
+"""Build or check a server's image: python -m tests.packaging.image build docker|buildah, or check.
 
-`build` needs no package but Python itself. buildah works as root and without a registry: Debian's
+`build` needs no package besides Python. buildah works as root and without a registry: Debian's
 debootstrap makes the base image. `check` starts the server of an image that buildah has built.
 """
 
@@ -34,7 +34,7 @@ PASSED_ON = ("cert", "extra-index-url", "index-url", "timeout", "trusted-host")
 
 READY_SECONDS, STOP_SECONDS = 120.0, 10.0
 PAGES = ("/", "/crowdml.whl", "/metrics")
-"""What a server must be able to answer although it cannot write to its own disk."""
+"""Paths that a server must be able to answer although its disk is read-only."""
 
 CADDYFILE = re.compile(r"^```\n(example\.org \{\n.*?)^```", re.DOTALL | re.MULTILINE)
 
@@ -42,7 +42,7 @@ Seconds = float
 
 
 def base() -> str:
-    """The name of the image that ours is based on."""
+    """Return the name of the image that ours is based on."""
     (name,) = re.findall(r"^FROM (\S+:\S+)", (DOCKER / "Dockerfile").read_text(), re.MULTILINE)
     return str(name)
 
@@ -65,7 +65,7 @@ def build(builder: str) -> None:
 
 
 def make_base() -> None:
-    """Make a Debian from its packages, without what it knows of this machine, and name it."""
+    """Make a Debian from its packages, without settings of this machine, and name it."""
     _, _, release = base().partition(":")
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "base"
@@ -91,7 +91,7 @@ def secrets(listed: str, folder: Path) -> dict[str, Path]:
             for its certificates.
     """
     settings: dict[str, str] = {}
-    for line in listed.splitlines():  # the environment's, which count most, come last
+    for line in listed.splitlines():  # The environment's settings have priority, so they come last.
         name, _, value = line.partition("=")
         section, _, option = name.rpartition(".")
         words = [word for word in ast.literal_eval(value).split() if not word.startswith("file:")]
@@ -107,7 +107,7 @@ def secrets(listed: str, folder: Path) -> dict[str, Path]:
 
 
 def check() -> None:
-    """Run the image's server on PostgreSQL, and see who it is, what it answers and how it ends."""
+    """Run the image's server on PostgreSQL; check its user, its answers and how it ends."""
     from crowdml.demo import free_port
     from tests.postgres import running_postgres
 
@@ -150,7 +150,7 @@ def check_files() -> None:
 
 
 def caddyfiles() -> list[str]:
-    """What operate.md gives to Caddy: a site of its own, and under a path beside other sites."""
+    """Return the two Caddyfiles of operate.md: for a site, and for a path beside other sites."""
     text = (ROOT / "docs" / "operate.md").read_text()
     (whole,) = CADDYFILE.findall(text)
     (proxy,) = re.findall(r"`(reverse_proxy /\S+ \S+)`", text)
@@ -159,7 +159,7 @@ def caddyfiles() -> list[str]:
 
 @contextmanager
 def container() -> Iterator[tuple[str, Path]]:
-    """A container of the image: its name, and where its root is."""
+    """Make a container of the image; return its name and the place of its root."""
     name = output(["buildah", "from", "--pull-never", IMAGE])
     try:
         yield name, Path(output(["buildah", "mount", name]))
@@ -169,11 +169,11 @@ def container() -> Iterator[tuple[str, Path]]:
 
 @contextmanager
 def serving(name: str, root: Path, port: int, database: str) -> Iterator[int]:
-    """The process of the server, started as the image says, with a root that is read-only."""
+    """Start the server's process as the image says, with a read-only root."""
     config = json.loads(output(["buildah", "inspect", name]))["OCIv1"]["config"]
     command = [*config["Entrypoint"], *config["Cmd"], "--port", str(port)]
     with tempfile.TemporaryDirectory() as volume:
-        os.chmod(volume, 0o777)  # as an empty volume, which the image makes its own
+        os.chmod(volume, 0o777)  # As an empty volume, whose owner becomes the image's user.
         start = shlex.join([
             "buildah", "run", *BUILDAH, "--env", f"CROWDML_DATABASE={database}",
             "--mount", "type=tmpfs,destination=/tmp",
@@ -194,7 +194,7 @@ def serving(name: str, root: Path, port: int, database: str) -> Iterator[int]:
 
 
 def server_below(outer: subprocess.Popen[bytes]) -> int:
-    """The first process below buildah that runs a program of the image."""
+    """Return the first process below buildah that runs a program of the image."""
     until = time.monotonic() + READY_SECONDS
     while time.monotonic() < until:
         assert outer.poll() is None, "buildah run has ended"
@@ -207,7 +207,7 @@ def server_below(outer: subprocess.Popen[bytes]) -> int:
 
 
 def descendants(process: int) -> list[int]:
-    """All processes that this one has started, the eldest first."""
+    """List all processes that a process has started, the oldest first."""
     files = Path(f"/proc/{process}/task").glob("*/children")
     children = [int(each) for file in files for each in file.read_text().split()]
     return children + [each for child in children for each in descendants(child)]
@@ -227,7 +227,7 @@ def stop(process: int) -> Seconds:
 
 
 def answer(port: int, path: str, patience: Seconds = 30.0) -> bytes:
-    """What the server answers; its certificate is of its own making."""
+    """Return what the server answers; its certificate is self-signed."""
     context = ssl._create_unverified_context()
     until = time.monotonic() + patience
     while True:
@@ -243,7 +243,7 @@ def answer(port: int, path: str, patience: Seconds = 30.0) -> bytes:
 
 @contextmanager
 def unfinished(port: int) -> Iterator[None]:
-    """A request whose body never comes."""
+    """Send a request whose body never comes."""
     with (
         socket.create_connection(("127.0.0.1", port)) as plain,
         ssl._create_unverified_context().wrap_socket(plain) as secure,

@@ -1,7 +1,8 @@
-"""Before a release: python -m tests.packaging.release check [EXTRA…] | sbom | tag TAG.
+"""Check a release: python -m tests.packaging.release check [EXTRA…] | sbom | tag TAG.
 
-`check` installs the built wheel with each extra, as a user does, from the package index: it takes
-minutes, so it is no part of the tests. Files are in dist/ (`make dist`), and the list in sbom/.
+`check` installs the built wheel with each extra from the package index, as a user does. That takes
+minutes, so it does not belong to the tests. Files are in dist/ (`make dist`), and the list in
+sbom/.
 """
 
 import os
@@ -31,11 +32,11 @@ PATIENCE = 480.0
 PLACEHOLDER = ".example/"
 IN_THE_IMAGE = "postgresql"
 TUTORIAL = "tutorial"
-"""In place of an extra: the tutorial."""
+"""Named in place of an extra: runs the tutorial."""
 
 
 def check(extras: list[str]) -> None:
-    """Check what dist/ has, and use it: each extra alone, the demo, the tutorial."""
+    """Check the files in dist/, and use them: each extra alone, the demo, the tutorial."""
     sdist, wheel = built()
     run([sys.executable, "-m", "twine", "check", "--strict", sdist, wheel])
     for extra in extras or [*PROMISES, TUTORIAL]:
@@ -51,7 +52,7 @@ def check(extras: list[str]) -> None:
 
 
 def type_tutorial(sdist: Path, wheel: Path) -> None:
-    """Type all commands of the tutorial in a folder that has the examples and nothing else."""
+    """Type all commands of the tutorial in a folder that has only the examples."""
     with installed(wheel, "server,sim") as (python, empty):
         unpack(sdist, "examples", empty)
         error = follow(Terminal(empty, programs=python.parent))
@@ -60,7 +61,7 @@ def type_tutorial(sdist: Path, wheel: Path) -> None:
 
 
 def sbom() -> None:
-    """List all that a server with PostgreSQL consists of, as CycloneDX."""
+    """List everything that a server with PostgreSQL consists of, as CycloneDX."""
     folder = ROOT / "sbom"
     folder.mkdir(exist_ok=True)
     with installed(built()[1], IN_THE_IMAGE) as (python, _):
@@ -70,7 +71,7 @@ def sbom() -> None:
 
 
 def problems_of_tag(tag: str) -> list[str]:
-    """Why this tag must not be released."""
+    """Return why this tag must not be released."""
     about = tomllib.loads(page("pyproject.toml"))["project"]
     found = []
     if tag != f"v{about['version']}":
@@ -83,7 +84,7 @@ def problems_of_tag(tag: str) -> list[str]:
 
 
 def built() -> tuple[Path, Path]:
-    """The sdist and the wheel in dist/, which must be of one version."""
+    """Return the sdist and the wheel in dist/, which must have the same version."""
     (sdist,), (wheel,) = (ROOT / "dist").glob("*.tar.gz"), (ROOT / "dist").glob("*.whl")
     with tarfile.open(sdist) as archive:
         (name,) = (name for name in archive.getnames() if re.fullmatch(r"[^/]+/PKG-INFO", name))
@@ -96,13 +97,13 @@ def built() -> tuple[Path, Path]:
 
 @contextmanager
 def installed(wheel: Path, extra: str) -> Iterator[tuple[Path, Path]]:
-    """The Python of a new environment with the wheel and an extra, and an empty folder."""
+    """Make a new environment with the wheel and an extra; return its Python and an empty folder."""
     began = time.monotonic()
     place = Path(tempfile.mkdtemp(prefix="crowdml-release-"))
     try:
         venv.create(place / "venv", with_pip=True, symlinks=True)
         python, asked = place / "venv" / "bin" / "python", f"{wheel}[{extra}]" if extra else wheel
-        # The newest versions, as users get them: constraints.txt is for the tests alone.
+        # The newest versions, as users get them: constraints.txt is only for the tests.
         run([python, "-m", "pip", "install", "--quiet", "--no-compile", asked])
         run([python, "-m", "pip", "check"])
         size = sum(file.stat().st_size for file in place.rglob("*") if not file.is_symlink())
@@ -125,7 +126,7 @@ def unpack(sdist: Path, folder: str, into: Path) -> None:
 
 
 def run(command: list[object], folder: Path | None = None) -> None:
-    """Run a command with nothing of this clone in its way; end if it fails."""
+    """Run a command without anything of this clone; exit if it fails."""
     shown = " ".join(str(word) for word in command if "\n" not in str(word))
     own = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     done = subprocess.run(

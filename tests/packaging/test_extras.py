@@ -1,4 +1,4 @@
-"""Each extra alone brings what it promises, and the plain package does without any."""
+"""Check that each extra alone has what it promises, and that the plain package needs none."""
 
 import subprocess
 from importlib.metadata import PackageNotFoundError
@@ -25,7 +25,7 @@ PROMISES = {
     "server-direction": "portal server",
     "sim": "bench.simulator checks.audit checks.picture reproduction simulation sklearn",
 }
-"""The packages that each extra must be enough for."""
+"""The packages that must work with each extra."""
 USED_LATE = {
     "demo": "onnx granian brotli",
     "flower": "flwr",
@@ -36,7 +36,7 @@ USED_LATE = {
     "server-direction": "tomlkit",
     "sim": "opendp sklearn matplotlib tomlkit",
 }
-"""What is loaded only when it is needed."""
+"""Packages that are loaded only when they are needed."""
 
 LOAD = """
 import importlib, pkgutil, sys
@@ -54,7 +54,7 @@ assert not module.__file__.startswith(sources), module.__file__
 
 
 def run(folder: Path, extra: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """A program where nothing is installed but the wheel and what the extra asks for."""
+    """Run a program where only the wheel and what the extra requires are installed."""
     return subprocess.run(
         [str(clean_python(extra)), *arguments],
         env={"HOME": str(folder)}, cwd=folder, capture_output=True, text=True, check=False,
@@ -82,7 +82,7 @@ def test_every_extra_is_tried() -> None:
 
 
 def test_the_environment_is_clean(tmp_path: Path) -> None:
-    """What no extra asks for is not there, though the tests themselves have it."""
+    """Check that packages outside of the extras are absent, although the tests have them."""
     done = load(tmp_path, "", "server")
     assert "No module named 'brotli'" in done.stderr
     done = run(tmp_path, "", "-m", "crowdml", "demo")

@@ -1,4 +1,4 @@
-"""What is in the sdist and in the wheel: all that belongs there, and nothing else."""
+"""Check that the sdist and the wheel have all their files, and no others."""
 
 import tarfile
 import zipfile
@@ -33,7 +33,7 @@ def test_the_sdist_has_what_the_tests_need() -> None:
 
 
 def test_they_are_small() -> None:
-    """What a device downloads; its dependencies are in benchmarks/README.md."""
+    """Limit what a device downloads; its dependencies are in benchmarks/README.md."""
     sdist, wheel = (file.stat().st_size for file in build())
     assert wheel < 1.7e6
     assert sdist < 2.5e6

@@ -1,4 +1,4 @@
-"""The wheel in the newest other Python at hand, with the packages made for that one."""
+"""Try the wheel in the newest other Python on this machine, with that version's packages."""
 
 import shutil
 import subprocess
@@ -17,7 +17,7 @@ OTHERS = [minor for minor in (14, 13, 12, 11) if minor != sys.version_info.minor
 
 
 def newest_at_hand() -> tuple[int, str]:
-    """An interpreter on PATH, or of pyenv, whose own names may lead nowhere."""
+    """Find an interpreter on PATH or of pyenv; pyenv's own names may lead nowhere."""
     for minor in OTHERS:
         name = f"python3.{minor}"
         pyenv = sorted(Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/{name}"))

@@ -1,4 +1,4 @@
-"""A release: what its tag must be, and workflows that do nothing but what `make` does here."""
+"""Check releases: the tag, and workflows that only run targets of the Makefile."""
 
 import re
 from pathlib import Path
@@ -23,7 +23,7 @@ def test_a_tag_is_the_version_and_needs_a_real_address() -> None:
 
 @pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: str(file.stem))
 def test_each_step_of_a_workflow_is_a_target(file: Path) -> None:
-    """But for the packages without which there is no `make`. Actions have a version."""
+    """Check every step but the installation of `make` itself. Actions have a version."""
     for job in yaml.safe_load(file.read_text())["jobs"].values():
         for step in job["steps"]:
             if "uses" in step:

@@ -83,15 +83,15 @@ class Script:
         return self._turn if n == FINE else self._sample
 
     def __getattr__(self, name: str) -> Any:
-        raise AssertionError(f"a direction is told without {name}.")
+        raise AssertionError(f"a direction is sent without {name}.")
 
 
-def tell(door: DirectionMechanism, minibatch: Alike, where: Place, chance: Any) -> Directed:
+def payload_of(door: DirectionMechanism, minibatch: Alike, where: Place, chance: Any) -> Directed:
     return door.make_payload(minibatch, door.event(minibatch.n_samples, where), where, chance)
 
 
-def number(told: Directed) -> int:
-    (found,) = (n for n in (told.direction, told.wrong, told.answer) if n is not None)
+def number(payload: Directed) -> int:
+    (found,) = (n for n in (payload.direction, payload.wrong, payload.answer) if n is not None)
     return found
 
 
@@ -108,8 +108,8 @@ def law(door: DirectionMechanism, minibatch: Alike, where: Place, **more: int) -
     law = [Fraction(0)] * k
     for falls, n, share in ((coin - 1, t, coin), (coin, k - t, COIN - coin)):
         for i in range(n):
-            told = tell(door, minibatch, where, Script(falls, i, **more))
-            law[number(told)] += Fraction(share, COIN * n)
+            payload = payload_of(door, minibatch, where, Script(falls, i, **more))
+            law[number(payload)] += Fraction(share, COIN * n)
     return law
 
 
@@ -212,7 +212,7 @@ def test_which_sample_is_used_is_drawn(role: Role, truths: tuple[int, ...]) -> N
     where = place(door, role)
     for i, truth in enumerate(truths):
         chance = Script(0, 0, sample=i)
-        assert tell(door, mixed(), where, chance) == sent(role, int(truth))
+        assert payload_of(door, mixed(), where, chance) == sent(role, int(truth))
         assert chance.asked == [5, COIN, 1]
 
 
@@ -292,7 +292,7 @@ def test_nothing_is_clipped() -> None:
 
     door = mechanism()
     minibatch = Asked(np.ones(6), np.zeros(6), 5, 0, False, 3)
-    tell(door, minibatch, place(door), Pseudo())
+    payload_of(door, minibatch, place(door), Pseudo())
 
 
 # Events, roles and numbers
@@ -333,8 +333,8 @@ def test_the_event_decides_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None
     places = [place(door, role) for role in Role]
     monkeypatch.delattr(Roles, "of")
     for event, where in zip(events, places, strict=True):
-        told = door.make_payload(samples(np.ones(6)), event, where, Pseudo())
-        assert role_of(told) is event.role
+        payload = door.make_payload(samples(np.ones(6)), event, where, Pseudo())
+        assert role_of(payload) is event.role
 
 
 @pytest.mark.parametrize(
@@ -347,16 +347,16 @@ def test_one_number_and_nothing_else_is_sent(fields: tuple[str, ...]) -> None:
 
     The error says which field is right.
     """
-    door, told = mechanism(), Directed(1, **dict.fromkeys(fields, 0))
+    door, payload = mechanism(), Directed(1, **dict.fromkeys(fields, 0))
     for role in Role:
         where = place(door, role)
         if fields == (FIELDS[role],):
-            door.check(told, where)
+            door.check(payload, where)
             continue
         found = " and ".join(f"`{field}`" for field in fields) or "nothing"
         must = f"must {role} and carry `{FIELDS[role]}` alone, found {found}."
         with pytest.raises(Implausible, match=re.escape(must)) as refusal:
-            door.check(told, where)
+            door.check(payload, where)
         assert refusal.value.kind == "wrong-role"
 
 
@@ -365,20 +365,20 @@ def test_the_role_does_not_depend_on_the_samples() -> None:
     for i in range(50):
         where = Place(TERMS, f"device-{i}", 1)
         for minibatch in (samples(np.zeros(6)), samples(np.full(6, 1e9), n=77, wrong=True)):
-            told = tell(door, minibatch, where, Pseudo())
-            fields = [name for name in FIELDS.values() if getattr(told, name) is not None]
+            payload = payload_of(door, minibatch, where, Pseudo())
+            fields = [name for name in FIELDS.values() if getattr(payload, name) is not None]
             assert fields == [FIELDS[door.roles.of(where)]]
-            assert told.number == 1
+            assert payload.number == 1
 
 
 def test_no_more_checkins_than_agreed() -> None:
     door = mechanism(checkins=3)
     for n in (1, 2, 3):
         where = place(door, number=n)
-        door.check(tell(door, samples(np.ones(6)), where, Pseudo()), where)
+        door.check(payload_of(door, samples(np.ones(6)), where, Pseudo()), where)
     where = place(door, number=4)
     with pytest.raises(InvalidInput, match="must lie in 1 … 3, found 4"):
-        tell(door, samples(np.ones(6)), where, Pseudo())
+        payload_of(door, samples(np.ones(6)), where, Pseudo())
     with pytest.raises(Implausible, match="at most 3, found 4") as refusal:
         door.check(Directed(4, direction=0), where)
     assert refusal.value.kind == "too-many-checkins"
@@ -502,8 +502,8 @@ def readings(door: DirectionMechanism, g: Array, n: int) -> Array:
     chance, found = Pseudo(), []
     for i in range(n):
         where = Place(TERMS, f"device-{i}", 1)
-        told = tell(door, samples(g), where, chance)
-        reading = door.read(told, where)
+        payload = payload_of(door, samples(g), where, chance)
+        reading = door.read(payload, where)
         assert reading.g is not None
         found.append(reading.g)
     return np.array(found)
@@ -581,9 +581,9 @@ def test_no_direction_is_longer_than_the_bound() -> None:
 def test_a_codebook_belongs_to_a_place() -> None:
     """Check that a device decides nothing but the number."""
     door = mechanism(k=1024)
-    told = Directed(1, direction=5)
+    payload = Directed(1, direction=5)
     found = {
-        tuple(door.read(told, where).g.tolist())  # type: ignore[union-attr]
+        tuple(door.read(payload, where).g.tolist())  # type: ignore[union-attr]
         for where in (
             Place(TERMS, "a", 1),
             Place(TERMS, "a", 2),
@@ -603,11 +603,11 @@ def test_many_are_read_as_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     places = [Place(TERMS, f"device-{i}", 1) for i in range(40)]
     roles = [door.roles.of(place) for place in places]
     assert set(roles) == set(Role)
-    told = [sent(role, i % door.choice_of(role).k) for i, role in enumerate(roles)]
-    alone = [door.read(one, place) for one, place in zip(told, places, strict=True)]
+    payload = [sent(role, i % door.choice_of(role).k) for i, role in enumerate(roles)]
+    alone = [door.read(one, place) for one, place in zip(payload, places, strict=True)]
     for rows in (1, 7, 1000):
         monkeypatch.setattr(codebook, "CHUNK", rows * door.size)
-        together = list(door.read_all(told, places))
+        together = list(door.read_all(payload, places))
         assert len(together) == len(alone)
         for one, other in zip(together, alone, strict=True):
             assert one[1:] == other[1:]

@@ -53,7 +53,7 @@ def samples(n: int = 20, g: Array | None = None, w: Array | None = None) -> Give
     )
 
 
-def told(door: NoiseMechanism, given: Given, chance: Chance) -> Noisy:
+def payload_of(door: NoiseMechanism, given: Given, chance: Chance) -> Noisy:
     return door.make_payload(given, door.event(given.n_samples, PLACE), PLACE, chance)
 
 
@@ -76,7 +76,7 @@ def steps(law: Law, n_training: int, grid: int, size: int = SIZE) -> int:
 def test_scale_of_the_noise(law: Law, n: int, heldout: float) -> None:
     """Check for Δ/ε or Δ/√(2ρ), with n the number of samples really behind the gradient."""
     spy, door = Spy(), mechanism(law, heldout=heldout)
-    out = told(door, samples(n), spy)
+    out = payload_of(door, samples(n), spy)
     n_training = n - int(heldout * n)
     gradient = steps(law, n_training, out.grid)
     if law is LAPLACE:
@@ -93,7 +93,7 @@ def test_scale_of_the_noise(law: Law, n: int, heldout: float) -> None:
 @LAW
 def test_each_gradient_is_clipped_in_the_norm_of_the_law(law: Law) -> None:
     given = samples()
-    told(mechanism(law), given, Spy())
+    payload_of(mechanism(law), given, Spy())
     ((rows, clip, norm),) = given.asked
     assert rows.all()
     assert (clip, norm) == (2.0, {"laplace": 1, "gaussian": 2}[law.name])
@@ -104,7 +104,7 @@ def test_heldout_samples(law: Law) -> None:
     """Check that randomly held-out samples count errors and do not train."""
     spy, given, door = Spy(), samples(20), mechanism(law, heldout=0.25)
     given.wrong = np.arange(20) % 2 == 0
-    out = told(door, given, spy)
+    out = payload_of(door, given, spy)
     ((rows, _, _),) = given.asked
     assert spy.below_asked == [20, 19, 18, 17, 16]
     # The spy always draws the first remaining sample.
@@ -118,7 +118,7 @@ def test_heldout_samples(law: Law) -> None:
 def test_noise_falls_on_the_rounded_secret(law: Law, n: int) -> None:
     spy, door = Spy(), mechanism(law, regularization=0.01, radius=50.0)
     given = samples(n, w=np.full(SIZE, 5.0))
-    out = told(door, given, spy)
+    out = payload_of(door, given, spy)
     rounded = np.rint(given.g * 2.0**-out.grid)
     labels = np.bincount(given.labels, minlength=3).tolist()
     assert [v.tolist() for v in spy.values] == [rounded.tolist(), [min(n, 3)], labels]
@@ -135,7 +135,7 @@ def test_nothing_random_touches_the_decay(law: Law) -> None:
     """
     door = mechanism(law, regularization=0.25, radius=4.0)
     w = np.array([1.0, -2.0, 0.5, 0.0, 3.0, -1.0])
-    plain, decayed = (told(door, samples(w=at), Pseudo()) for at in (0 * w, w))
+    plain, decayed = (payload_of(door, samples(w=at), Pseudo()) for at in (0 * w, w))
     difference = (integers(decayed) - integers(plain)) * 2.0**plain.grid
     assert difference.tolist() == (0.25 * w).tolist()
 
@@ -147,7 +147,7 @@ def test_decay_stays_within_the_radius(law: Law, far: float, decay: float) -> No
     """Check that λw is cut to λR without overflow, because a server may send any w."""
     door = mechanism(law, regularization=decay, radius=4.0)
     w = far * np.array([1.0, -1.0, 1.0, -1.0, 0.0, 1.0])
-    plain, decayed = (told(door, samples(w=at), Spy()) for at in (0 * w, w))
+    plain, decayed = (payload_of(door, samples(w=at), Spy()) for at in (0 * w, w))
     assert decayed.grid == plain.grid
     most = round(decay * 4.0 * 2.0**-plain.grid)
     moved = integers(decayed) - integers(plain)
@@ -158,7 +158,7 @@ def test_decay_stays_within_the_radius(law: Law, far: float, decay: float) -> No
 @LAW
 def test_no_decay_without_regularization(law: Law) -> None:
     far = np.full(SIZE, 1e308)
-    plain, same = (told(mechanism(law), samples(w=w), Spy()) for w in (0 * far, far))
+    plain, same = (payload_of(mechanism(law), samples(w=w), Spy()) for w in (0 * far, far))
     assert same.gradient == plain.gradient
 
 
@@ -166,7 +166,7 @@ def test_no_decay_without_regularization(law: Law) -> None:
 def test_infinite_levels_add_no_noise(law: Law) -> None:
     spy, door = Spy(), mechanism(law, Levels(math.inf, math.inf, math.inf))
     given = samples()
-    out = told(door, given, spy)
+    out = payload_of(door, given, spy)
     assert spy.asked == 0
     assert np.allclose(integers(out) * 2.0**out.grid, given.g, atol=2.0**-28)
     assert (out.errors, out.labels) == (3, (5, 7, 8))
@@ -181,7 +181,7 @@ def test_a_real_target_has_no_labels(law: Law) -> None:
     spy, door = Spy(), mechanism(law, LEVELS._replace(labels=0.0), n_classes=0)
     given = samples()
     given.labels = np.zeros(0, dtype=np.int64)
-    out = told(door, given, spy)
+    out = payload_of(door, given, spy)
     assert len(spy.scales) == 2
     assert out.labels == ()
     assert [release.what for release in door.event(20).releases] == ["gradient", "errors"]
@@ -196,7 +196,7 @@ def test_extreme_noise_stays_in_int32(law: Law, noise: int) -> None:
         def _add(self, law: str, values: Ints, scale: float) -> Ints:
             return np.asarray(values + noise)
 
-    out = told(mechanism(law), samples(), Extreme())
+    out = payload_of(mechanism(law), samples(), Extreme())
     assert np.abs(integers(out)).tolist() == [2**31 - 1] * SIZE
     assert [abs(count) for count in (out.errors, *out.labels)] == [2**31 - 1] * 4
     assert msgspec.json.decode(msgspec.json.encode(out), type=Noisy) == out
@@ -277,16 +277,16 @@ def test_rejects_an_unclipped_average(law: Law, g: Array) -> None:
     spy = Spy()
     sentence = f"6 numbers with an L{law.norm} norm of at most 2, found"
     with pytest.raises(InvalidInput, match=sentence):
-        told(mechanism(law), samples(g=g), spy)
+        payload_of(mechanism(law), samples(g=g), spy)
     assert spy.scales == []
 
 
 def test_the_norm_of_the_average_is_the_laws() -> None:
     """Check six halves, which have a length of 3 in L1, and of 1.2 in L2."""
     g = np.full(SIZE, 0.5)
-    told(mechanism(GAUSSIAN), samples(g=g), Spy())
+    payload_of(mechanism(GAUSSIAN), samples(g=g), Spy())
     with pytest.raises(InvalidInput, match="found 6 with 3"):
-        told(mechanism(LAPLACE), samples(g=g), Spy())
+        payload_of(mechanism(LAPLACE), samples(g=g), Spy())
 
 
 @LAW
@@ -328,7 +328,7 @@ def test_levels_at_the_ends(law: Law, level: float) -> None:
     The noise comes from a seeded generator.
     """
     door = mechanism(law, Levels(level, level, level))
-    out = told(door, samples(), Pseudo())
+    out = payload_of(door, samples(), Pseudo())
     assert msgspec.json.decode(msgspec.json.encode(out), type=Noisy) == out
     door.check(out, PLACE)
     assert max(door.plausible_gradient(20), *door.plausible_excess) <= 2**31 - 1
@@ -346,7 +346,7 @@ def test_honest_gradient_is_plausible(law: Law, level: float, n: int, decay: flo
     """
     door = mechanism(law, LEVELS._replace(gradient=level), regularization=decay, radius=100.0)
     spy, one = Spy(), np.eye(SIZE)[0]
-    extreme = told(door, samples(n, g=2.0 * one, w=100.0 * one), spy)
+    extreme = payload_of(door, samples(n, g=2.0 * one, w=100.0 * one), spy)
     room = door.plausible_gradient(n) - int(integers(extreme).max())
     scale = spy.scales[0]
     if law is LAPLACE:
@@ -420,7 +420,7 @@ def test_rejects_the_implausible(
 @pytest.mark.parametrize("heldout", [4, 6])
 def test_another_number_of_heldout_samples(law: Law, heldout: int) -> None:
     door = mechanism(law, heldout=0.25)
-    other = msgspec.structs.replace(told(door, samples(), Pseudo()), heldout=heldout)
+    other = msgspec.structs.replace(payload_of(door, samples(), Pseudo()), heldout=heldout)
     with pytest.raises(Implausible, match=f"heldout must be 5 of 20 samples, found {heldout}"):
         door.check(other, PLACE)
 
@@ -448,7 +448,7 @@ def test_one_beyond_the_bound_is_rejected(law: Law) -> None:
 def test_reading(law: Law, heldout: float, evaluated: int) -> None:
     door = mechanism(law, heldout=heldout)
     given = samples()
-    reading = door.read(told(door, given, Spy()), PLACE)
+    reading = door.read(payload_of(door, given, Spy()), PLACE)
     assert reading.g is not None
     assert np.abs(reading.g - given.g).max() <= 2.0 ** (door.grid(20 - int(20 * heldout)) - 1)
     assert (reading.evaluated, reading.errors) == (evaluated, 3)
@@ -463,7 +463,7 @@ def test_what_is_known_of_the_noise_beforehand(law: Law) -> None:
     The levels are chosen so that variance and deviation differ.
     """
     door, spy = mechanism(law, batch=20), Spy()
-    out = told(door, samples(20), spy)
+    out = payload_of(door, samples(20), spy)
     variances = [law.variance(scale) for scale in spy.scales]
     assert door.noise_energy == pytest.approx(SIZE * variances[0] * 4.0**out.grid)
     assert [door.error_variance, door.label_variance] == pytest.approx(variances[1:])
@@ -478,7 +478,7 @@ def test_the_ends_of_what_is_plausible(law: Law, n: int) -> None:
     Counts are cut to what is possible.
     """
     door = mechanism(law, batch=6, buffer=20, heldout=0.5)
-    honest = told(door, samples(n), Pseudo())
+    honest = payload_of(door, samples(n), Pseudo())
     door.check(honest, PLACE)
     for errors, counted in ((-3, 0), (0, 0), (2, 2), (n // 2, n // 2), (n, n // 2)):
         reading = door.read(msgspec.structs.replace(honest, errors=errors), PLACE)

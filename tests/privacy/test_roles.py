@@ -34,7 +34,7 @@ def test_the_shares_are_kept(roles: Roles) -> None:
     assert sum(roles.share(role) for role in Role) == pytest.approx(1.0)
 
 
-def test_other_numbers_and_terms_are_drawn_anew() -> None:
+def test_other_numbers_and_terms_are_drawn_again() -> None:
     """Check that one role of a device does not predict the next one."""
     mine = np.array(drawn(USUAL))
     agreeing = sum(USUAL.share(role) ** 2 for role in Role)

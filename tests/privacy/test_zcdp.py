@@ -58,7 +58,7 @@ def test_loss_passes_its_bound_with_probability_delta_and_epsilon_more_often(
     assert above + below <= delta
     ever = above + math.exp(bound) * below
     assert above < ever <= delta
-    assert law.cdf((rho - epsilon) / deviation) > 1.1 * delta / 2, "(ε, δ) is no such bound"
+    assert law.cdf((rho - epsilon) / deviation) > 1.1 * delta / 2, "(ε, δ) is not such a bound"
     assert 100 / (1 + math.exp(-bound)) == pytest.approx(sure, rel=1e-5)
 
 

@@ -94,7 +94,7 @@ def test_nothing_in_a_phrase_steers_a_terminal() -> None:
 
 
 def test_a_plain_detail_has_no_template() -> None:
-    document = json.loads(problem_document(rejected("fault", "{n} is no template.")))
+    document = json.loads(problem_document(rejected("fault", "{n} is not a template.")))
     assert document.keys() == {"type", "title", "status", "detail"}
 
 

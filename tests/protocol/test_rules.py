@@ -27,7 +27,8 @@ CASES: list[tuple[dict[str, str | None], str]] = [
     ),
     (
         {"privacy.epsilon_e": "0.5", "privacy.epsilon_y": "0.5"},
-        f"privacy.epsilon_e {GRADIENT} 0.5 for errors and 0.5 for labels of 1 in all. Lower it.",
+        f"privacy.epsilon_e {GRADIENT} 0.5 for errors and 0.5 for labels of a total of 1. "
+        "Lower it.",
     ),
     ({"privacy.epsilon_y": "1.0"}, f"privacy.epsilon_y {GRADIENT} 0.05 for errors and 1 for"),
     ({"privacy.epsilon_e": "2.0"}, f"privacy.epsilon_e {GRADIENT} 2 for errors and 0.05 for"),

@@ -91,10 +91,10 @@ def entry(task: Task, seq: int, device: int = 0, late: int = 0, number: int = 1)
     name = f"{task.name}-{device}"
     sent = message(task, name, number, seq)
     kind = task.terms.mechanism().payload_type
-    told = msgspec.msgpack.encode(msgspec.convert(sent, kind, from_attributes=True))
+    payload = msgspec.msgpack.encode(msgspec.convert(sent, kind, from_attributes=True))
     version = max(0, seq - 1 - late)
     return LogEntry(
-        1, seq, device, sent.id, 60 * (seq // 50), version, sent.number, sent.samples, told, name
+        1, seq, device, sent.id, 60 * (seq // 50), version, sent.number, sent.samples, payload, name
     )
 
 

@@ -60,12 +60,12 @@ def task_and_learning(mechanism: str, kind: str) -> tuple[Task, Learning]:
     return make_task(**changes), learning
 
 
-def lengthened(told: Any) -> Any:
+def lengthened(payload: Any) -> Any:
     """Make a gradient ten times as long; directions, which all have similar lengths, stay."""
-    if not hasattr(told, "gradient"):
-        return told
-    g = 10 * np.frombuffer(told.gradient, "<i4").astype(np.int64)
-    return msgspec.structs.replace(told, gradient=g.astype("<i4").tobytes())
+    if not hasattr(payload, "gradient"):
+        return payload
+    g = 10 * np.frombuffer(payload.gradient, "<i4").astype(np.int64)
+    return msgspec.structs.replace(payload, gradient=g.astype("<i4").tobytes())
 
 
 @pytest.mark.parametrize("kind", OPTIMIZERS)
@@ -85,15 +85,15 @@ def test_a_planned_and_a_live_crowd_agree(mechanism: str, kind: str) -> None:
         rows = rng.choice(len(x), task.terms.collection.batch, replace=False)
         minibatch = Minibatch(fold.model, fold.w, x[rows], data.y_train[rows])
         place = Place(terms, f"device-{i % DEVICES}", 1 + i // DEVICES)
-        told: Any = made.make_payload(minibatch, made.event(len(rows), place), place, chance)
+        payload: Any = made.make_payload(minibatch, made.event(len(rows), place), place, chance)
         if i % 15 == 4:  # the first long gradient comes while the first limit holds
-            told = lengthened(told)
+            payload = lengthened(payload)
         number, samples = (None, len(rows)) if mechanism in NOISY else (place.number, None)
-        sent = msgspec.msgpack.encode(told)
+        sent = msgspec.msgpack.encode(payload)
         fold.apply(
             LogEntry(1, i + 1, i % DEVICES, f"{i}", 0, i, number, samples, sent, place.device)
         )
-        reading = made.read(told, place)
+        reading = made.read(payload, place)
         state = step(state, reading, i % DEVICES)
         other = unlimited(other, reading, i % DEVICES)
         assert state.w.tobytes() == fold.w.tobytes()

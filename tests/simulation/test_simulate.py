@@ -151,14 +151,14 @@ def test_no_noise_is_an_infinite_epsilon_unless_nothing_is_sent() -> None:
 
 
 def test_progress_ends_with_all_jobs_done() -> None:
-    told: list[tuple[int, int]] = []
+    reported: list[tuple[int, int]] = []
     simulate(
         classes(),
         [Plan(CROWD, NOISY), Plan(replace(CROWD, batch=3), NOISY)],
         trials=3,
-        progress=lambda *done: told.append(done),
+        progress=lambda *done: reported.append(done),
     )
-    assert told == [(done, 6) for done in range(7)]
+    assert reported == [(done, 6) for done in range(7)]
 
 
 def test_trials_must_be_positive() -> None:

@@ -88,8 +88,8 @@ def real(length: float) -> Array:
     chance, found = Seeded(np.random.default_rng(6)), []
     for number in range(N):
         place = Place("0" * 64, f"device-{number}", 1)
-        told = mechanism.make_payload(minibatch, mechanism.event(1, place), place, chance)
-        found.append(mechanism.read(told, place).g)
+        payload = mechanism.make_payload(minibatch, mechanism.event(1, place), place, chance)
+        found.append(mechanism.read(payload, place).g)
     return -np.array(found)
 
 

@@ -1,4 +1,4 @@
-"""scikit-learn's own checks of estimators."""
+"""Run scikit-learn's own checks of estimators."""
 
 import pytest
 
@@ -8,7 +8,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:most numbers of:UserWarning")
 
 @pytest.mark.parametrize("name", ["CrowdClassifier", "CrowdRegressor"])
 def test_it_is_an_estimator(name: str) -> None:
-    """All checks that scikit-learn has for an estimator, and none of them is left out."""
+    """Run all checks that scikit-learn has for an estimator, without an exception."""
     from sklearn.utils.estimator_checks import check_estimator
 
     from crowdml import sklearn
@@ -21,7 +21,7 @@ def test_it_is_an_estimator(name: str) -> None:
 
 
 def test_without_noise_even_the_score_is_good() -> None:
-    """With noise, a few hundred rows teach less, and the estimators' tags say so."""
+    """Check the score without noise; with noise, a few hundred rows teach less, as the tags say."""
     from sklearn.utils.estimator_checks import check_classifiers_train, check_regressors_train
 
     from crowdml.sklearn import CrowdClassifier, CrowdRegressor

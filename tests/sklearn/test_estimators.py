@@ -1,4 +1,4 @@
-"""What the estimators learn, what they say it cost, and what they look at."""
+"""Test what the estimators learn, the cost that they state, and the rows that they use."""
 
 import inspect
 import math
@@ -71,7 +71,7 @@ def test_check_ins_of_a_person_share_epsilon() -> None:
 
 
 def test_more_epsilon_teaches_more() -> None:
-    """As does a crowd: with the same seeds the same every time."""
+    """Compare several ε with the same seeds, so that the result is the same every time."""
     data = load_activity()
     person = data.assign(108, np.random.default_rng(0))
 
@@ -102,7 +102,7 @@ def test_numbers() -> None:
 
 
 def test_what_is_learnt_is_what_is_used() -> None:
-    """Rows that need no shrinking are scored by the parameters as they are."""
+    """Check that rows that need no shrinking are scored by the parameters as they are."""
     low, high = np.array([-1.0, -1.0]), np.array([2.0, 2.0])
     crowd = CrowdClassifier(epsilon=10, bounds=(low, high), random_state=0).fit(GRID, SIDE)
     near = np.abs(GRID - 0.5).max(axis=1) < 0.5
@@ -119,7 +119,7 @@ def test_what_is_learnt_is_what_is_used() -> None:
 
 
 def test_units_do_not_matter() -> None:
-    """Bounds say the scale, so that feet and metres learn the same."""
+    """Check that bounds set the scale, so that feet and metres learn the same."""
 
     def learn(factor: float, shift: float) -> tuple[Array, Array]:
         bounds = (-3 * factor + shift, 3 * factor + shift)
@@ -132,7 +132,7 @@ def test_units_do_not_matter() -> None:
 
 
 def test_no_row_changes_how_others_are_seen() -> None:
-    """Nothing is computed from X: what is far outside counts as if it were at the bound."""
+    """Check that nothing is computed from X: a value far outside counts as at the bound."""
     far = np.vstack([GRID[1:], [[1e9, -1e9]]])
     near = np.vstack([GRID[1:], [[3.0, -3.0]]])
     one, other = (CrowdClassifier(random_state=0).fit(x, SIDE) for x in (far, near))
@@ -211,7 +211,7 @@ def test_a_regressor_starts_where_a_fitted_model_is(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_crowd_goes_on_from_a_fitted_model() -> None:
-    """Also where estimators are cloned."""
+    """Start a crowd from a fitted model, also where estimators are cloned."""
     x, y = IRIS
     fitted = FrozenEstimator(LogisticRegression(max_iter=1000).fit(x, y))
     scores = {

@@ -1,4 +1,4 @@
-"""Terms, for the vectors of agreements: what is refused, usual limits, and what may follow."""
+"""Make terms for the vectors of agreements: what is rejected, usual limits, and later terms."""
 
 import json
 from collections.abc import Iterator
@@ -67,7 +67,7 @@ EVERYWHERE: tuple[dict[str, Any], ...] = (
     {"privacy.epsilon": 2e6},
     {"privacy.mechanism": "none"},
 )
-"""Changes of terms, for each mechanism: some of them make terms that nobody can agree to."""
+"""Changes of terms, for each mechanism; some of the changed terms can never be agreed to."""
 
 OWN: dict[str, tuple[dict[str, Any], ...]] = {
     "direction": (
@@ -106,7 +106,7 @@ def agreed() -> Iterator[str]:
 
 
 def followed() -> Iterator[tuple[str, str, int]]:
-    """Yield terms, those that a server has now, and how many samples wait."""
+    """Yield terms, the terms that a server has now, and how many samples wait."""
     for mechanism in PRIVACY:
         for changes in (
             {"purpose": "another"},

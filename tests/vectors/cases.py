@@ -1,4 +1,4 @@
-"""The inputs of the vectors, chosen so that a second implementation cannot go wrong unnoticed."""
+"""Choose the inputs of the vectors so that they reveal every fault of another implementation."""
 
 import json
 import tomllib
@@ -277,7 +277,7 @@ def results() -> list[Case]:
 
 
 def letters() -> list[Case]:
-    """Every mechanism with every model, and every role."""
+    """Yield every mechanism with every model, and every role."""
     rng, others = np.random.default_rng(30), np.random.default_rng(31)
     cases = []
     for name, kind in MODELS.items():
@@ -325,7 +325,7 @@ def letters() -> list[Case]:
 
 
 def _draws(rng: np.random.Generator, n: int, classes: int, case: Case) -> list[int | str]:
-    """A sample or a turn, the coin, and one of the best or of the others."""
+    """Yield a sample or a turn, the coin, and one of the best or of the others."""
     agreed = Terms.parse(case["terms"])
     place = Place(terms_hash(case["terms"]), case["device"], case["number"])
     role = agreed.collection.roles.of(place)
@@ -338,7 +338,7 @@ def _draws(rng: np.random.Generator, n: int, classes: int, case: Case) -> list[i
 
 
 def _promises(classes: int) -> list[tuple[Case, Case]]:
-    """Privacy terms, and what the collection's say beside them."""
+    """Yield privacy terms with the collection terms that belong to them."""
     laplace = {
         "mechanism": "laplace", "epsilon": 1.0, "epsilon_g": 0.9, "epsilon_e": 0.05,
         "epsilon_y": 0.05 if classes else 0.0,
@@ -377,7 +377,7 @@ PLACES = [
 
 
 def codebooks() -> list[Case]:
-    """Weights are small integers, so that scores are exact in any order and precision."""
+    """Yield codebooks with small integer weights, so that scores are exact in any order."""
     rng = np.random.default_rng(50)
     return [
         {
@@ -397,7 +397,7 @@ def codebooks() -> list[Case]:
 
 
 def rounding() -> list[Case]:
-    """Numbers of every size: also those that a server can make to see how long they take."""
+    """Yield numbers of every size, including numbers with which a server could time a device."""
     rng = np.random.default_rng(51)
     huge, tiny, least = 1e300, 5e-324, 2.0**-500
     return [
@@ -419,17 +419,17 @@ def rounding() -> list[Case]:
 
 
 def adversaries() -> list[Case]:
-    """Pairs of minibatches, and a w with which a server would tell them apart by their time.
+    """Yield pairs of minibatches, and a w with which their times would differ.
 
-    Between scores that lie 708 to 745 apart a softmax has probabilities that processors take longer
-    for, and between others 0; w has the least and the largest floats of 32 bits.
+    Between scores that lie 708 to 745 apart, a softmax has probabilities for which processors take
+    longer, and between others 0; w has the least and the largest floats of 32 bits.
     """
     up, down, none = [0.6, 0.1, -0.3], [-0.6, 0.1, -0.3], [0.0, 0.0, 0.0]
     tiny, lost = [5e-324, 0.6, -1e-310], [1e-200, 0.6, 2.0**-60]
     one, others = [0, 0, 0, 0, 0, 0], [0, 1, 2, 0, 1, 2]
 
     def rows(score: float) -> list[float]:
-        """Score k is −k·score for x = (0.6, …), and no score is far from others without it."""
+        """Return rows of w that give score k = −k·score for x = (0.6, …)."""
         return [value for k in range(3) for value in (-k * score / 0.6, 0.0, 0.0)]
 
     def pair(
@@ -477,7 +477,7 @@ def roles() -> list[Case]:
 
 
 def numbers() -> list[Case]:
-    """Languages of the pages, and two that count in other ways."""
+    """Yield the languages of the pages, and two that count in other ways."""
     french = {"thousands": "\u202f", "decimal": ",", "plural": "n > 1", "forms": ["one", "other"]}
     polish = {
         "thousands": "\u00a0",
@@ -514,7 +514,7 @@ def numbers() -> list[Case]:
 
 
 def figures() -> list[Case]:
-    """Shares that noise has carried away, bounds, and numbers that need exponents elsewhere."""
+    """Yield shares that noise has moved far, bounds, and numbers that need exponents elsewhere."""
     estimates = (
         (-0.004, 0.121), (-0.3, 0.1), (0.0, 0.0), (1e-4, 2e-4), (0.081, 0.004), (0.5, 0.05),
         (0.5, 0.0001), (2 / 3, 0.0), (0.29, 0.01), (0.57, 0.0), (0.999, 0.01), (1.02, 0.01),
@@ -539,7 +539,7 @@ def sensing() -> list[Case]:
     def readings(
         seconds: float, rate: float, labels: Callable[[float], int | None], start: float = 0.0
     ) -> list[list[Any]]:
-        """A noisy swing at 2 Hz around gravity, sampled unevenly."""
+        """Yield a noisy swing at 2 Hz around gravity, sampled unevenly."""
         times = start + np.arange(0.0, seconds, 1 / rate) + rng.uniform(0, 0.3 / rate)
         values = 9.81 + np.sin(4 * np.pi * times) + rng.normal(0, 0.3, len(times))
         return [

@@ -1,4 +1,4 @@
-"""What the package makes of a case: the outputs of the vectors."""
+"""Compute the outputs of the vectors with the package."""
 
 import base64
 import json
@@ -123,7 +123,7 @@ def features(case: Case) -> Case:
 
 
 def labels(case: Case) -> Case:
-    """As a JSON object, as a cell of CSV where it is a text, and from a program."""
+    """Read labels from a JSON object, from a cell of CSV where it is a text, and from a program."""
     names, y = tuple(case["labels"]), json.loads(case["written"])
     lines = [f'{{"x": [0.5], "y": {case["written"]}}}']
     found = [next(SampleForm().read_json_lines(lines, names))]
@@ -251,12 +251,12 @@ def noisy(case: Case) -> Case:
     minibatch = _Looked(case)
     event = mechanism.event(minibatch.n_samples)
     given = Given(case["noise"], case["draws"])
-    told = mechanism.make_payload(minibatch, event, Place("", "", 1), given)
+    payload = mechanism.make_payload(minibatch, event, Place("", "", 1), given)
     return {
         "sensitivity": {release.what: release.sensitivity for release in event.releases},
         "loss": _number(event.loss.total),
         "whole_loss": _number(event.whole_loss.total),
-        "told": _written(told),
+        "told": _written(payload),
     }
 
 
@@ -302,7 +302,7 @@ def ledger(case: Case) -> Case:
 
 
 def letters(case: Case) -> Case:
-    """The whole way from a minibatch to a message, with the randomness given."""
+    """Go the whole way from a minibatch to a message, with the random numbers given."""
     agreed = Terms.parse(case["terms"])
     sha256 = terms_hash(case["terms"])
     place = Place(sha256, case["device"], case["number"])
@@ -311,8 +311,8 @@ def letters(case: Case) -> Case:
     minibatch = Minibatch(model, *_arrays(case), exported)
     event = mechanism.event(minibatch.n_samples, place)
     given = Given(case["noise"], case["draws"])
-    told = mechanism.make_payload(minibatch, event, place, given)
-    fields = {name: getattr(told, name) for name in told.__struct_fields__}
+    payload = mechanism.make_payload(minibatch, event, place, given)
+    fields = {name: getattr(payload, name) for name in payload.__struct_fields__}
     head = {"id": case["id"], "version": case["version"], "terms": sha256}
     message = checkin_type(mechanism.payload_type)(**head, **fields)
     return {"message": _written(message), "loss": _number(event.loss.total)}
@@ -366,7 +366,7 @@ def terms(case: Case) -> Case:
 
 
 class Given:
-    """Chance from lists: noise in the order of the releases, and draws, large ones as text."""
+    """Return random numbers from lists: noise in the order of the releases, and draws."""
 
     def __init__(self, noise: dict[str, list[int]], draws: Sequence[int | str] = ()) -> None:
         self._noise = iter(noise.values())
@@ -387,7 +387,7 @@ class Given:
 
 
 class _Looked:
-    """A minibatch that was looked at already."""
+    """Wrap a minibatch that was computed already."""
 
     def __init__(self, case: Case) -> None:
         self.w, self.g = np.array(case["w"]), np.array(case["g"])
@@ -430,5 +430,5 @@ def _written(message: msgspec.Struct) -> Case:
 
 
 def _number(value: float) -> float | str:
-    """JSON has no infinity."""
+    """Write infinity as a text, since JSON has none."""
     return "inf" if math.isinf(value) else value

@@ -1,4 +1,4 @@
-"""Terms, for the vectors of promises: every mechanism, sensor, overlap, K, limit and edge."""
+"""Make terms for the vectors of promises: every mechanism, sensor, overlap, K, limit and edge."""
 
 import json
 from collections.abc import Iterator

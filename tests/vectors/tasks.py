@@ -1,4 +1,4 @@
-"""Task files, for the vectors of terms: every mechanism, and every field of the terms."""
+"""Make task files for the vectors of terms: every mechanism, and every field of the terms."""
 
 __all__ = ["LEAST", "TASKS"]
 
@@ -131,7 +131,7 @@ TASKS = [
     GAUSSIAN,
     GAUSSIAN.replace("epsilon = 1.0", "epsilon = inf"),
     MOST.replace('"laplace"', '"gaussian"').replace("epsilon = 2.5", "epsilon = 2.5\ndelta = 1e-9"),
-    # Many slots; and with d = 1 as many steps as a slot has, and one more.
+    # Many slots; with d = 1, as many steps as a slot has, and one step more.
     LEAST.replace("count = 64", "count = 5000"),
     DIRECTION.replace("count = 64", "count = 1000")
     .replace("epsilon = 4.0", "epsilon = 4.0\ndirections = 4096")

@@ -1,4 +1,4 @@
-"""The package reproduces the stored vectors, which other implementations read too."""
+"""Check that the package reproduces the stored vectors, which other implementations read too."""
 
 import json
 import math
@@ -16,8 +16,11 @@ STORED: dict[str, list[dict[str, Case]]] = {
 
 
 def same(found: Any, expected: Any) -> bool:
-    """Also in type, since 1 is not 1.0 in a message. Only floats may differ in their last bits:
-    exponentials, logarithms and the order of sums do so between machines."""
+    """Compare values and their types, since 1 is not 1.0 in a message.
+
+    Only floats may differ, in their last bits: exponentials, logarithms and the order of sums
+    differ between machines.
+    """
     if isinstance(found, float) and isinstance(expected, float):
         return math.isclose(found, expected, rel_tol=1e-12, abs_tol=1e-12)
     if isinstance(found, dict) and isinstance(expected, dict):

@@ -1,1 +1,1 @@
-"""The browser device: tests in JavaScript here, and what its tests in a browser need."""
+"""Test the browser device: tests in JavaScript, and helpers for the tests in a browser."""

@@ -1,4 +1,4 @@
-/** What an agreement refuses, whatever a server or a caller wants. */
+/** Check what an agreement rejects, whatever a server or a caller asks for. */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -80,7 +80,7 @@ test("a check-in is written at its own place only, and not beyond the last one",
   assert.equal(await write(20, ledger, chance, four), undefined);
 });
 
-test("the noise is that of the event which is approved and booked, and of no other", async () => {
+test("the noise belongs to the event that is approved and booked, and to no other", async () => {
   /** @type {unknown[]} */
   const asked = [];
   /** @type {unknown[]} */
@@ -132,7 +132,7 @@ test("a check-in that no mechanism reads is not free", async () => {
   }
 });
 
-test("the noise differs from checkin to checkin, and so does the id", async () => {
+test("each check-in has its own noise and its own id", async () => {
   const written = [await write(20, new Ledger()), await write(20, new Ledger())];
   const letters = written.map((each) => JSON.parse(new TextDecoder().decode(each?.checkin.body)));
   assert.notEqual(letters[0].gradient, letters[1].gradient);

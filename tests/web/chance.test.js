@@ -1,4 +1,4 @@
-/** Uniform integers, by rejection. Two of these tests go by chance. */
+/** Check uniform integers, made by rejection. Two of these tests are random. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -24,7 +24,7 @@ test("a draw beyond the last whole multiple is thrown away", () => {
 });
 
 test("each remainder has the same number of words", () => {
-  // A source with 2³² words cannot be counted through; the multiples at both ends tell the same.
+  // 2³² words are too many to count; the multiples at both ends show the same.
   for (const n of [3, 5, 7, 1000, 2 ** 31 + 1]) {
     const fair = 2 ** 32 - (2 ** 32 % n);
     assert.equal(given(fair - 1, 0).below(n), n - 1, "the last word that counts");
@@ -55,7 +55,7 @@ test("every word is used once and wiped", () => {
   assert.equal(fills, 2);
 });
 
-test("bounds that are none", () => {
+test("bounds that are invalid", () => {
   for (const n of [0, -1, 1.5, NaN, 2 ** 53 + 2, Infinity]) {
     assert.throws(() => new Chance().below(n), InvalidInput);
   }

@@ -1,4 +1,4 @@
-/** One number of k: its two probabilities, and the ε that they cost, in exact arithmetic. */
+/** Check the choice of one number of k: its probabilities and its ε, in exact arithmetic. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** Readings by name, in their own units, and what is said when a name is wrong. */
+/** Check readings by name, in their own units, and the errors for wrong names. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** The direction mechanism: what it tells, how likely that is, and what it refuses. */
+/** Check the direction mechanism: what it sends, with which probability, and what it rejects. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -40,7 +40,7 @@ function makePayload(minibatch, changes, chance, other = {}) {
 }
 
 /**
- * Every number is told with the chance that is stated beside it, and there are no others.
+ * Check that every number is sent with the stated probability, and that there are no others.
  *
  * @param {Minibatch} minibatch
  * @param {Partial<DirectionSettings>} changes
@@ -93,7 +93,7 @@ test("how likely a gradient is turned round", () => {
   }
 });
 
-test("whatever a gradient is, one number of each rank is payload", () => {
+test("for any gradient, each rank has one number that is sent", () => {
   const nonsense = samples(1);
   for (const value of [NaN, Infinity, 0]) {
     nonsense.meanGradient = () => new Float64Array(15).fill(value);

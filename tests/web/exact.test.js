@@ -1,4 +1,4 @@
-/** Exact arithmetic against slow and obvious versions of it. */
+/** Compare exact arithmetic with slow and obvious versions of it. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** The laws of noise. Each chi-square test goes by chance. */
+/** Check the laws of noise. Each chi-square test is random. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -95,7 +95,7 @@ for (const [sensitivity, level, width, bins] of GAUSSIAN) {
   });
 }
 
-test("the test can makePayload a scale that is off by 10 %", () => {
+test("the test can find a scale that is off by 10 %", () => {
   const laplace = new Chance().addLaplace(new Array(N).fill(0), { sensitivity: 1, level: 0.05 });
   assert.ok(lawP(laplace, (k) => laplaceBelow(k, 20 * 1.1), 10, 8) < FALSE_ALARM);
   const gaussian = new Chance().addGaussian(new Array(N).fill(0), { sensitivity: 1, level: 0.005 });

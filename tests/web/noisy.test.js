@@ -1,4 +1,4 @@
-/** What the mechanism with noise refuses to let through; what it lets through is in the vectors. */
+/** Check what the mechanism with noise rejects; what it sends is in the vectors. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-"""Pages of a real browser that import the browser device, at the address of a real server."""
+"""Open pages of a real browser that import the browser device, at a real server's address."""
 
 import json
 import sqlite3
@@ -14,7 +14,7 @@ from tests.servers import Portal, create
 __all__ = ["Tabs", "add_tasks", "change_task", "claim", "version"]
 
 BLANK = "/web/index.js"
-"""Shown as text: a page that does nothing, at the address of the server."""
+"""A script that is shown as text: a page without code, at the server's address."""
 LOAD = """async (task) => {
     const inside = await Promise.all(["index", "codec", "grid"].map((m) => import(`/web/${m}.js`)));
     Object.assign(globalThis, { task, web: Object.assign({}, ...inside) });
@@ -22,11 +22,11 @@ LOAD = """async (task) => {
 
 
 class Tabs:
-    """Tabs of one browser profile at one portal: what they store, they share.
+    """Open tabs of one browser profile at one portal; tabs share what they store.
 
     Args:
         new: Opens a tab.
-        task: The one that they take part in.
+        task: The task that the tabs take part in.
     """
 
     def __init__(self, new: Callable[[], Page], task: str = "activity") -> None:
@@ -48,7 +48,7 @@ class Tabs:
 
 
 def add_tasks(server: Portal, *tasks: Task) -> Portal:
-    """New tasks on a running server, once the server has noticed."""
+    """Add tasks to a running server, and wait until the server has noticed."""
     create(server.database, *tasks)
     with server.connected() as wire:
         for task in tasks:
@@ -58,7 +58,7 @@ def add_tasks(server: Portal, *tasks: Task) -> Portal:
 
 
 def change_task(server: Portal, task: Task) -> None:
-    """What an owner must not do behind the crowd's back: other terms under the same name."""
+    """Change a task's terms under the same name, which an owner must not do."""
     server.stop()
     folder = server.folder / task.name
     folder.mkdir()
@@ -72,7 +72,7 @@ def change_task(server: Portal, task: Task) -> None:
 
 
 def claim(page: Page, task: Task) -> None:
-    """From now on this tab hears that the task has other terms."""
+    """Let this tab see other terms of the task from now on."""
     text = task.terms.text
     changes = {"terms": text, "terms_sha256": terms_hash(text)}
 
@@ -89,6 +89,6 @@ def claim(page: Page, task: Task) -> None:
 
 
 def version(server: Portal, task: str) -> int:
-    """How many check-ins the server has applied."""
+    """Return how many check-ins the server has applied."""
     with server.connected() as wire:
         return int(json.loads(wire.get(f"/v1/tasks/{task}").body)["version"])

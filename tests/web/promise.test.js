@@ -1,4 +1,4 @@
-/** What a promise says beyond the vectors: in other languages, and for the participant's limits. */
+/** Check promises beyond the vectors: in other languages, and for the participant's limits. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -38,7 +38,7 @@ test("limits are for the usual number of check-ins, unless it is said", () => {
   assert.deepEqual(limitsOf(laplace(0.5)), { perSample: 0.5, perDevice: 10 });
   assert.deepEqual(limitsOf(laplace(1.5)), { perSample: 1.5, perDevice: 19.5 });
   assert.deepEqual(limitsOf(laplace(0.5), 100), { perSample: 0.5, perDevice: 50 });
-  // One check-in is already more than is called private: then fewer of them do not help.
+  // One check-in alone is above the largest private ε, so fewer check-ins do not help.
   assert.deepEqual(limitsOf(laplace(25)), { perSample: 25, perDevice: 500 });
   assert.deepEqual(limitsOf(laplace(25), 3), { perSample: 25, perDevice: 75 });
 });

@@ -1,4 +1,4 @@
-/** What the vectors do not say about sensing: readings that are interrupted on purpose. */
+/** Check sensing beyond the vectors: readings that are interrupted on purpose. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,13 +1,13 @@
-/** Pearson's chi-square test, enough of it for tests with a stated rate of false alarms. */
+/** Compute Pearson's chi-square test, for tests with a stated rate of false alarms. */
 
 /**
- * The rate of false alarms of each test by chance. There are less than 20 of them, which makes less
- * than 1e-6 in all.
+ * The rate of false alarms of each random test. There are less than 20 such tests, so the total is
+ * below 1e-6.
  */
 export const FALSE_ALARM = 5e-8;
 
 /**
- * P(χ² ≥ the one observed), if the probabilities are true.
+ * Return P(χ² ≥ the observed value), if the probabilities are true.
  *
  * @param {readonly number[]} counts
  * @param {readonly number[]} probabilities

@@ -1,4 +1,4 @@
-/** Terms that a device must not agree to, with the reason said. */
+/** Check the terms that a device must not agree to, and the reasons that it gives. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -141,13 +141,13 @@ for (const [section, changes, reason, which = LAPLACE] of WRONG) {
   });
 }
 
-test("texts that are no terms", () => {
+test("texts that are not terms", () => {
   for (const text of ["", "{}", "[]", "null", "not JSON", '{"task": "activity"}', "1e400"]) {
     assert.throws(() => Terms.parse(text), /make no sense/);
   }
 });
 
-test("prototypes are no fields", () => {
+test("prototypes are not fields", () => {
   const text = TEXTS[0].replace('"task":', '"__proto__": {"task": "x"}, "task":');
   assert.throws(() => Terms.parse(text), /unknown field __proto__/);
 });
@@ -162,7 +162,7 @@ test("what a check-in costs is computed", () => {
   assert.deepEqual(all.map((terms) => terms.private), costs.map((cost) => cost < Infinity));
 });
 
-test("an ε that protects nobody is no privacy", () => {
+test("an ε that protects nobody does not count as privacy", () => {
   for (const [epsilon, holds] of /** @type {[number, boolean][]} */ ([[20, true], [20.5, false]])) {
     assert.equal(Terms.parse(changed(DIRECTION, "privacy", { epsilon })).private, holds);
   }
@@ -198,7 +198,7 @@ test("terms must carry the task's name and their own hash", async () => {
   await assert.rejects(readTerms({ ...typed, terms: output.text + " " }, "activity"), TermsChanged);
 });
 
-test("samples that are none are refused", () => {
+test("values that are not samples are rejected", () => {
   const bad = [[1], [1, 2, 3], [1, NaN], [1, Infinity], ["1", 2], [true, 1], "ab", null, undefined, 7];
   for (const x of bad) {
     assert.throws(() => boundFeatures(/** @type {number[]} */ (x), 2, 1), InvalidSample);

@@ -1,4 +1,4 @@
-/** One more mechanism, as CONTRIBUTING.md has it: what is registered once is known everywhere. */
+/** Add a mechanism as CONTRIBUTING.md says: it is registered once, and known everywhere. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -24,7 +24,7 @@ import { GivenChance, vectors } from "./vectors.js";
 
 const MODULE = "crowdml/web/mechanisms/sign.js";
 
-/** The module that a contributor writes, as if it lay beside the others. */
+/** Import the module that a contributor writes, as if it were beside the others. */
 async function contributed() {
   const text = readFileSync(new URL("../../CONTRIBUTING.md", import.meta.url), "utf8");
   const block = text.split(`Write \`${MODULE}\`:`)[1]?.split("```js\n")[1]?.split("   ```\n")[0];
@@ -94,7 +94,7 @@ test("its terms are parsed, and others are refused", () => {
   }
 });
 
-test("the ledger charges it, until all is spent", async () => {
+test("the ledger charges it until ε is spent", async () => {
   let ledger = new Ledger();
   for (let n = 1; n <= CHECKINS; n++) {
     const { event } = await checkIn(ledger);

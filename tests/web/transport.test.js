@@ -1,4 +1,4 @@
-/** The transport against a real HTTP server on loopback. */
+/** Check the transport with a real HTTP server on loopback. */
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -172,7 +172,7 @@ for (const [name, reply] of FAILURES) {
   });
 }
 
-test("nobody listens", async () => {
+test("no server listens", async () => {
   await assert.rejects(new HttpTransport("http://127.0.0.1:9", "t").task(), Unreachable);
 });
 

@@ -1,4 +1,4 @@
-/** The vectors that the Python package wrote. */
+/** Read the vectors that the Python package wrote. */
 
 import { readFileSync } from "node:fs";
 
@@ -19,8 +19,8 @@ export function asNumber(value) {
 }
 
 /**
- * Chance from lists: draws and an id as given, noise in the order of the releases. A draw of 64
- * bits is written as text, and is two draws of 32 here.
+ * Return random numbers from lists: draws and an id as given, noise in the order of the releases. A
+ * draw of 64 bits is written as text, and is two draws of 32 bits here.
  */
 export class GivenChance {
   #noise;

@@ -1,4 +1,4 @@
-/** Every vector that the Python package wrote is reproduced. */
+/** Reproduce every vector that the Python package wrote. */
 
 import assert from "node:assert/strict";
 import { requireSuccessor } from "../../crowdml/web/agreement.js";
@@ -60,7 +60,7 @@ for (const [name, check] of Object.entries(CHECKS)) {
 test("no vector is left out", () => {
   const files = readdirSync(new URL("../vectors", import.meta.url));
   const names = files.filter((file) => file.endsWith(".json")).map((file) => file.slice(0, -5));
-  // What a device does is for a whole one in a browser: tests/conformance.
+  // tests/conformance checks what a whole device does in a browser.
   assert.deepEqual(names.sort(), [...Object.keys(CHECKS), "behaviour"].sort());
 });
 
@@ -199,8 +199,8 @@ function adversaries(input, output) {
 }
 
 /**
- * Look at what a method returns and is given, until the function that this returns is called: it
- * says how often that was.
+ * Look at the arguments and results of a method until the returned function is called, which returns
+ * the number of calls.
  *
  * @param {any} object
  * @param {string} name

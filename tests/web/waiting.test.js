@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { Outcome, Waiting } from "../../crowdml/web/index.js";
 
-/** Chance that always gives the same part of what it is asked for. */
+/** Return always the same share of the range in place of a random number. */
 const part = (/** @type {number} */ share) => ({ below: (/** @type {number} */ n) => share * n });
 
 test("waits double up to the longest, and spread from a half to one and a half", () => {
@@ -30,7 +30,7 @@ test("devices that fail together do not come back together", () => {
   assert.ok(new Set(waits).size > 1, "four of a million are the same with a chance of 1e-18");
 });
 
-test("it is known what is waited for, until the next attempt is over", () => {
+test("the reason for waiting is known until the next attempt is over", () => {
   let now = 0;
   const waiting = new Waiting({ clock: () => now });
   assert.equal(waiting.why, Outcome.WAITING);
@@ -54,7 +54,7 @@ test("once cleared nothing is waited for, and failures are forgotten", () => {
   assert.ok(waiting.seconds <= 1.5);
 });
 
-test("a server's wish for patience counts", () => {
+test("a device waits as long as a server asks it to", () => {
   const waiting = new Waiting({ base: 1, clock: () => 0 });
   waiting.hold(Outcome.WAITING, 500);
   assert.equal(waiting.seconds, 500);
@@ -73,7 +73,7 @@ test("a full minibatch waits for a random part of the jitter, once", () => {
   assert.ok(waiting.due);
   waiting.clear();
   waiting.batchFilled();
-  assert.equal(waiting.seconds, 2, "the next minibatch waits anew");
+  assert.equal(waiting.seconds, 2, "the next minibatch waits again");
 });
 
 test("a full minibatch does not shorten a wait, and without jitter adds none", () => {

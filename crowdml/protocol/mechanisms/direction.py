@@ -88,7 +88,7 @@ def _a_direction_hides(epsilon: float, checkins: int | None) -> Iterator[Mistake
 def _a_window_holds_enough(window: int, samples: int | None) -> Iterator[Mistake]:
     if samples is not None and samples > window:
         must = Phrase(
-            "must be at most stop.window, {n}, where a check-in tells of one sample", n=window
+            "must be at most stop.window, {n}, where a check-in is about one sample", n=window
         )
         yield Mistake("stop.samples", must, samples, Phrase("Widen the window, or lower it."))
 

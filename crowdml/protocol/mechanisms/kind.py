@@ -19,7 +19,7 @@ MANY = 250
 """Parameters of a classifier from which on D does not grow with their number."""
 
 SMALLEST_EPSILON, LARGEST_EPSILON = 1e-6, 1e6
-"""Beyond these, noise would not fit the wire's integers, or would be no noise at all."""
+"""Beyond these, noise would not fit the wire's integers, or would always be 0."""
 
 Epsilon: TypeAlias = Annotated[float, msgspec.Meta(ge=SMALLEST_EPSILON, le=LARGEST_EPSILON)]
 
@@ -28,7 +28,7 @@ class Wanted(NamedTuple):
     """Hold what a task file says about privacy, and what follows from its other tables.
 
     Args:
-        epsilon: ε in all.
+        epsilon: The total ε.
         errors: ε for the error count, if said.
         labels: ε for the label counts, if said.
         delta: δ, if said.
@@ -36,7 +36,7 @@ class Wanted(NamedTuple):
         counted: Whether there are labels to count.
         heldout: Whether samples are set aside for counting errors.
         checkins: K.
-        alone: Whether the gradient is all that is sent, as in a simulation.
+        alone: Whether only the gradient is sent, as in a simulation.
     """
 
     epsilon: float
@@ -159,7 +159,7 @@ class MechanismKind:
         words: Whom it protects and how, for people who choose one.
         sends: What a check-in sends and how it is hidden, as sentences of the promise with their
             names: see `LEAVES` in sentences.py.
-        options: The fields of a task file that some mechanisms have, this one among them.
+        options: The fields of a task file that this mechanism has, and not every mechanism.
         trials: The check-ins of an audit: as many as take a few minutes.
         clip: S for a sample's gradient where a task gives none, in units of the target's scale.
         reach: D of the planned rate, for classifiers of many parameters and for numbers, in the

@@ -52,7 +52,7 @@ def epsilon_is_enough(terms: type[NoiseTerms]) -> FieldRule:
             name = "epsilon_e" if (epsilon_e or 0) >= (epsilon_y or 0) else "epsilon_y"
             must = Phrase("must leave a part of privacy.epsilon for the gradient")
             found = Phrase(
-                "{errors} for errors and {labels} for labels of {all} in all",
+                "{errors} for errors and {labels} for labels of a total of {all}",
                 errors=e,
                 labels=y,
                 all=epsilon,

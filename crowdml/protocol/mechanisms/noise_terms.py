@@ -28,7 +28,7 @@ NoiseLevel: TypeAlias = (
 """An ε or a ρ; JSON has no infinity, so no noise is written "inf" (float() reads both)."""
 
 LabelLevel: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=LARGEST_EPSILON)] | Literal["inf"]
-"""That of the label counts; 0 where there are no labels to count."""
+"""The ε of the label counts; 0 where there are no labels to count."""
 
 
 def levels_of(wanted: Wanted) -> Levels:
@@ -48,7 +48,7 @@ class NoiseTerms(WrittenTerms, frozen=True):
     """Hold what the terms of both laws have in common."""
 
     letter: ClassVar[str]
-    """In which the levels are."""
+    """The letter of the levels: ε or ρ."""
 
     @property
     def levels(self) -> Levels:

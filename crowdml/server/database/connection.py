@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from crowdml.server.database.owner_settings import OwnerSettings
 
 PATIENCE = 10
-"""Seconds for which another process may hold a lock before this one gives up."""
+"""Seconds for which this process waits for a lock of another process."""
 
 Values: TypeAlias = tuple[Any, ...]
 
@@ -106,7 +106,7 @@ class Database(ABC):
         """Wake the other processes when this transaction is on disk.
 
         Args:
-            task: Whose log has grown, or who has a new device; None for any other change.
+            task: The task whose log has grown, or that has a new device; None for other changes.
         """
 
     @abstractmethod

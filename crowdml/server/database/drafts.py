@@ -1,4 +1,4 @@
-"""Forms that owners have begun: kept for a while, for whoever began them, on every node."""
+"""Keep the forms that owners have begun: for a while, for the same owner, on every node."""
 
 import time
 from collections.abc import Mapping
@@ -10,14 +10,14 @@ from crowdml.server.database import schema
 from crowdml.server.database.connection import Database
 
 DRAFT_SECONDS = 12 * 3600
-"""As long as a session, counted from the last time that the draft was kept."""
+"""The lifetime of a draft since it was last saved; as long as a session."""
 
 MOST_DRAFTS = 8
-"""Of one owner. The oldest are dropped."""
+"""The most drafts of one owner. The oldest are dropped."""
 
 
 class Drafts:
-    """What was typed into forms, by owner and by a random name that the form's address has.
+    """Store what was typed into forms, by owner and by a random name in the form's address.
 
     Every method is one transaction, in the store's thread.
     """
@@ -42,7 +42,7 @@ class Drafts:
             connection.execute(sa.insert(schema.drafts), row)
 
     def read(self, owner: str, name: str) -> dict[str, str] | None:
-        """What was typed in; None if there is no such draft of this owner, or not any more."""
+        """Return what was typed in; None if this owner has no such draft, or it has expired."""
         c = schema.drafts.c
         query = sa.select(c.form).where(c.owner == owner, c.name == name)
         with self._database.reading() as connection:

@@ -1,4 +1,4 @@
-"""Invites: codes with which a number of devices may join, of which only hashes are kept."""
+"""Store invites: codes with which a number of devices may join. Only their hashes are kept."""
 
 import secrets
 
@@ -14,7 +14,7 @@ from crowdml.server.database.tokens import token_sha256
 
 
 class Invites:
-    """Every method is one transaction, in the store's thread."""
+    """Store invites. Every method is one transaction, in the store's thread."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -35,14 +35,14 @@ class Invites:
         return code
 
     def count(self, task: int) -> int:
-        """How many devices may still join with the invites that were made."""
+        """Count the devices that may still join with the invites that were made."""
         c = schema.invites.c
         query = sa.select(sa.func.sum(c.uses_left)).where(c.task == task)
         with self._database.reading() as connection:
             return int(connection.execute(query).scalar() or 0)
 
     def uses(self, task: int, code: str | None) -> int | None:
-        """How many devices may still join with this invite; None if there is no such invite."""
+        """Count the devices that may still join with this invite; None for an unknown invite."""
         query = sa.select(schema.invites.c.uses_left).where(_is(task, code))
         with self._database.reading() as connection:
             return connection.execute(query).scalar()
@@ -56,7 +56,7 @@ def use_invite(connection: sa.Connection, task: int, code: str | None) -> None:
 
 
 def invite_required(invite: str | None) -> Rejected:
-    """Reject whoever wants to join with this invite, or with none."""
+    """Make the rejection for a device that joins with an unknown invite, or with none."""
     found = Phrase("none" if invite is None else "one that is unknown or used up")
     words = Phrase("this task needs a valid invite, found {found}. Ask its owner.", found=found)
     return rejected("invite-required", words)

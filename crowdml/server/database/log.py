@@ -18,7 +18,7 @@ from crowdml.server.database.owner_settings import OwnerSettings
 from crowdml.server.database.shares import NEWEST
 
 DEVICE_ORDERS = ("joined", "newest", "most")
-"""As they joined; by their newest check-in; by how many check-ins they sent."""
+"""Orders of devices: as they joined, by newest check-in, by number of check-ins."""
 
 Key: TypeAlias = tuple[int, str, int | None]
 """A check-in's device, its id, and its number if it has one."""
@@ -41,7 +41,7 @@ class DeviceTotals(NamedTuple):
 
 
 NOTHING = b""
-"""In the place of what was told, once snapshots cover it."""
+"""Replaces a payload in the log once snapshots cover it."""
 
 AFTER = (
     "SELECT log.task, log.seq, log.device, log.id, log.at, log.version, log.number, log.samples, "
@@ -50,7 +50,7 @@ AFTER = (
     "LEFT JOIN told ON told.task = log.task AND told.seq = log.seq "
     "WHERE log.task = {0} AND log.seq > {0} ORDER BY log.seq LIMIT {0}"
 )
-"""Asked at every turn, so the driver gets it as it is: building it would take longer than the
+"""Sent very often, so the driver gets it as text: building it would take longer than the
 answer."""
 
 WANTED = "(CAST({0} AS INTEGER), CAST({0} AS TEXT), CAST({0} AS INTEGER))"
@@ -61,7 +61,7 @@ SEEN = (
     "SELECT log.device, log.id, log.number, log.seq FROM wanted JOIN checkins log "
     "ON log.task = {task} AND log.device = wanted.device AND log.number = wanted.number"
 )
-"""In two halves, each of which has an index."""
+"""The query has two halves, since each half has its own index."""
 
 
 def marks_of(device: int, id: str, number: int | None) -> list[CheckinMark]:
@@ -85,7 +85,7 @@ class Log:
             return connection.execute(query).scalar() or 0
 
     def after(self, seq: int, page: int = 1000) -> Iterator[list[LogEntry]]:
-        """Read the entries that follow this one, in order, a page at a time."""
+        """Read the entries that follow entry `seq`, in order, a page at a time."""
         query = AFTER.format(self._database.mark)
         with self._database.reading() as connection:
             rows = connection.exec_driver_sql(query, (NOTHING, self._task, seq, page)).all()
@@ -105,7 +105,7 @@ class Log:
     ) -> Iterator[tuple[OwnerSettings, Iterator[list[LogEntry]]]]:
         """Open a transaction in which no other process can append.
 
-        It returns the owner's settings of the task, and the entries that follow this one.
+        It returns the owner's settings of the task, and the entries that follow entry `seq`.
 
         """
         query = AFTER.format(self._database.mark)
@@ -130,7 +130,7 @@ class Log:
             self._database.append(self._task, rows)
 
     def cut(self, seq: int) -> None:
-        """Delete the entries after this one, in the transaction that appended them."""
+        """Delete the entries after entry `seq`, in the transaction that appended them."""
         with self._database.writing() as connection:
             for table in (schema.payloads, schema.checkins):
                 gone = sa.delete(table).where(table.c.task == self._task, table.c.seq > seq)
@@ -158,7 +158,7 @@ class Log:
             self._database.notify()
 
     def newest(self, seq: int) -> list[tuple[int, int]]:
-        """Return device and time of the last check-ins up to this one, the oldest first."""
+        """Return device and time of the last check-ins up to entry `seq`, the oldest first."""
         c = schema.checkins.c
         query = sa.select(c.device, c.at).where(c.task == self._task, c.seq <= seq)
         with self._database.reading() as connection:
@@ -213,7 +213,7 @@ class Log:
             return {device: DeviceTotals(*totals) for device, *totals in rows}
 
     def count_devices(self, part: str, status: str) -> int:
-        """How many devices there are with this part in their names and in this status, if any."""
+        """Count the devices with this part in their names, and with this status if one is given."""
         query = sa.select(sa.func.count()).where(self._which(part, status))
         with self._database.reading() as connection:
             return int(connection.execute(query).scalar_one())
@@ -221,7 +221,7 @@ class Log:
     def devices(
         self, part: str, status: str, order: str, first: int, most: int
     ) -> list[tuple[int, str, str]]:
-        """The numbers, names and statuses of some of these devices, in one of `DEVICE_ORDERS`."""
+        """Return the numbers, names and statuses of some devices, in one of `DEVICE_ORDERS`."""
         d, c = schema.devices.c, schema.checkins.c
         query = sa.select(d.number, d.name, d.status).where(self._which(part, status))
         if order != DEVICE_ORDERS[0]:

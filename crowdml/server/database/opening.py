@@ -70,7 +70,7 @@ def _require_own(file: Path, create: bool) -> None:
 
 
 def new_file(url: str) -> Path | None:
-    """The file of an SQLite database that is not there yet; None for any other database."""
+    """Return the file of an SQLite database that does not exist yet; None for any other."""
     file = sa.make_url(url).database if url.startswith("sqlite:") else None
     return Path(file) if file and not Path(file).exists() else None
 
@@ -82,7 +82,7 @@ def remove_new(file: Path | None) -> None:
 
 
 def _why(url: str, error: sa.exc.DatabaseError) -> str:
-    """What SQLite leaves out of "unable to open database file": a folder that is not there."""
+    """Explain SQLite's "unable to open database file": a folder may be missing."""
     file = sa.make_url(url).database if url.startswith("sqlite") else None
     folder = Path(file).parent if file else None
     if folder is not None and not folder.is_dir():

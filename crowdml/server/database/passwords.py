@@ -6,7 +6,8 @@ SHORTEST, LONGEST = 10, 1000
 
 
 def hash_password(password: str) -> str:
-    """
+    """Hash a password with a random salt.
+
     >>> password_matches(hash_password("correct horse"), "correct horse")
     True
     """

@@ -20,7 +20,7 @@ from crowdml.server.database.owner_settings import ASK, OwnerSettings, owner_set
 MIGRATING = 0x63726F7764
 CHANNEL = "crowdml"
 LOCK = ASK.format("%s") + " FOR NO KEY UPDATE"
-"""Not FOR UPDATE: that would also stop whoever refers to the task, say by enrolling."""
+"""Not FOR UPDATE, which would also block transactions that refer to the task, as enrolling does."""
 
 
 class PostgreSql(Database):

@@ -6,10 +6,10 @@ metadata = sa.MetaData()
 
 
 def _of_a_task() -> sa.ForeignKeyConstraint:
-    """Reference a task without a foreign key.
+    """Reference a task by a foreign key in SQLite only.
 
-    With one, PostgreSQL would look up the task for every row, though the writer has locked it
-    already.
+    With a foreign key, PostgreSQL would look up the task for every row, although the writer has
+    already locked it.
     """
     return sa.ForeignKeyConstraint(["task"], ["tasks.id"]).ddl_if(dialect="sqlite")
 
@@ -62,8 +62,8 @@ network_keys = sa.Table(
     sa.Column("day", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("key", sa.LargeBinary(32), nullable=False),
 )
-"""The key of each day's hashes, by days since 1970. Whoever has it can try out all addresses, so
-it is deleted with them."""
+"""The key of each day's hashes, by days since 1970. With a key, anyone could try
+out all addresses, so it is deleted with the hashes."""
 
 invites = sa.Table(
     "invites",
@@ -88,7 +88,7 @@ checkins = sa.Table(
     _of_a_task(),
 )
 """The log, in the order of application. Times are kept to the minute only. Not all mechanisms
-number check-ins or tell samples."""
+number check-ins or send the number of samples."""
 
 payloads = sa.Table(
     "told",  # the column's name in every database so far
@@ -164,7 +164,7 @@ actions = sa.Table(
     sa.Column("task", sa.String(63), nullable=False),
     sa.Column("detail", sa.Text, nullable=False),
 )
-"""What owners did, for ever: written in the same transaction as the deed itself."""
+"""The actions of owners, never deleted: written in the same transaction as the action itself."""
 
 nodes = sa.Table(
     "nodes",

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 NEWEST = 200
 MOST = 20
-"""A device may have one in so many of the newest check-ins, where the crowd is large."""
+"""In a large crowd a device may have one in `MOST` of the newest check-ins."""
 
 LONG_AGO = 24 * 3600
 """Seconds after which a check-in no longer counts: a crowd may have become small."""

@@ -47,11 +47,11 @@ def decide(
 
     Args:
         task: The number of the task.
-        fold: All that is in the log.
+        fold: The state after everything in the log.
         state: The state of the task now.
-        frequency: Where check-ins that may be appended are counted.
+        frequency: The counter of check-ins that may be appended.
         sent: The numbers that devices have in the log.
-        seen: Where ids and numbers are in the log; those of this group are added.
+        seen: The places of ids and numbers in the log; those of this group are added.
         removed: Devices that left or were revoked since they were authenticated, with their status.
     """
     answers: list[CheckinDecision] = []
@@ -132,7 +132,7 @@ def _number_problem(
         return None
     if number <= highest:
         words = Phrase(
-            "numbers are taken in order: this one must be at least {least}, found {number}.",
+            "numbers are taken in order: this number must be at least {least}, found {number}.",
             least=highest + 1,
             number=number,
         )

@@ -42,12 +42,12 @@ def wants_error(version: int) -> bool:
 class Minutes(NamedTuple):
     """Count the check-ins in each minute of the last day that has any.
 
-    A value: counting makes another one, which within a minute shares all the earlier ones.
+    Counting returns another value, which shares the counts of earlier minutes.
 
     Args:
         earlier: The counts by minute, which are never changed.
         newest: The minute of the newest check-in, in seconds since 1970.
-        checkins: Those of the newest minute; 0 if there are none yet.
+        checkins: The check-ins of the newest minute; 0 if there are none yet.
 
     >>> minutes = Minutes()
     >>> for at in (0, 0, 60):
@@ -96,7 +96,7 @@ class History:
     """Keep every k-th check-in, doubling k when there are too many points, and counts per minute.
 
     Both are functions of the log alone, so they are part of the fold. Both are replaced, never
-    changed, so that whoever has them needs no copy.
+    changed, so that callers need no copy.
 
     >>> history = History()
     >>> for version in range(1, 2001):

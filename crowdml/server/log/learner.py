@@ -220,7 +220,7 @@ class Learner:
         if self._fold.version < seq:
             raise CrowdmlError(
                 f"the snapshots of {self.task.name} cannot be read, and what its check-ins up to "
-                f"{seq} told is no longer kept. Restore a backup."
+                f"{seq} sent is no longer kept. Restore a backup."
             )
 
     def save_snapshot(self) -> None:

@@ -15,7 +15,7 @@ class Snapshots:
     Args:
         entries: The log whose beginning a snapshot replaces.
         every: The number of check-ins from one snapshot to the next.
-        keep_payloads: Whether the log keeps what was told before the snapshots.
+        keep_payloads: Whether the log keeps the payloads that snapshots cover.
         about: Extra fields of every log line.
     """
 

@@ -17,8 +17,8 @@ LOOK = 0.5
 """Seconds between two looks at who is connected."""
 
 REST, LONGEST_PAUSE = 50, 2.0
-"""A look that found nothing to close is followed by a pause that is as many times as long, up to
-this many seconds."""
+"""A look that finds nothing to close is followed by a pause of `REST` times the look's duration, at
+most `LONGEST_PAUSE` seconds."""
 
 OPEN_FILES = "/dev/fd"
 """One entry for each open file of this process, on Linux and on macOS."""

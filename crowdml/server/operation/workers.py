@@ -44,7 +44,7 @@ def run_workers(work: Work, workers: int, announce: Announce) -> None:
 
 
 def _work(work: Work, announce: Announce) -> None:
-    # Ctrl-C reaches every process of a terminal; the first process tells the others when to end.
+    # Ctrl-C reaches every process of a terminal; the first process ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _end_with_parent()
     work(announce)

@@ -10,7 +10,7 @@ from crowdml.server.log import Published
 
 
 def has_learnt(now: Published) -> bool:
-    """Whether any check-in has changed the model that people use."""
+    """Decide whether any check-in has changed the model that people use."""
     w0 = now.task.w0
     return not np.array_equal(now.learnt, np.zeros_like(now.learnt) if w0 is None else w0)
 

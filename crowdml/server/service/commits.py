@@ -21,7 +21,7 @@ class Commits:
 
     Args:
         largest: How many check-ins may share a commit.
-        threads: Where commits happen.
+        threads: The threads that commit.
         heartbeat: What counts commits and failures.
         notify: Called after every commit.
     """

@@ -22,7 +22,7 @@ REASONS = {
     "i/o error|permission|denied": "the disk refuses to be written",
     "connect|terminat|shutting down|starting up": "the database cannot be reached",
 }
-"""In plain words, and without the addresses that are in those of a driver."""
+"""Plain words for a driver's messages, without the addresses in them."""
 
 log = logging.getLogger("crowdml.server")
 
@@ -40,7 +40,7 @@ class Heartbeat:
         self._complained = False
         self._beaten = clock()
         self._summed = clock()
-        self._told: Counter[str] = Counter()
+        self._logged: Counter[str] = Counter()
         self._started = int(time.time())
         self._written = NodeRow(self.name, self._started, 0, 0, [])
 
@@ -92,10 +92,10 @@ class Heartbeat:
         if self._clock() - self._summed < 60:
             return
         self._summed, total = self._clock(), Counter(self.counts.refusals)
-        if new := total - self._told:
+        if new := total - self._logged:
             kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(new.items()))
             log.info("refused within a minute: %s", kinds)
-        self._told = total
+        self._logged = total
 
 
 def reason_of(error: Exception) -> str:

@@ -50,7 +50,7 @@ class Live(NamedTuple):
         learner: What decides.
         gate: What may be sent.
         turns: Which devices have check-ins that are not answered yet.
-        waiting: Those that have arrived, and whose turn is to come.
+        waiting: The check-ins that have arrived and are not yet decided.
     """
 
     learner: Learner

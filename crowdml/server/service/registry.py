@@ -13,7 +13,7 @@ from crowdml.server.settings import Settings
 from crowdml.server.throttle import Throttle
 
 MOST_DEVICES = 65_536
-"""How many tokens are remembered at once, so that memory does not grow with all who joined."""
+"""The most tokens that are kept in memory, so that memory is bounded."""
 
 
 class Registry:

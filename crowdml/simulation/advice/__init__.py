@@ -1,4 +1,4 @@
-"""Will this crowd learn, and with which settings? Simulated before anybody is asked."""
+"""Simulate a crowd before anybody is asked: will it learn, and with which settings?"""
 
 from crowdml.simulation.advice.advice import Advice, Cost, Gathering, Option
 from crowdml.simulation.advice.pilot_options import EpsilonOption, PilotAdvice

@@ -1,4 +1,4 @@
-"""What to expect of a crowd, and what to choose: the values that an advice is made of."""
+"""Define the values of an advice: what to expect of a crowd, and which settings to choose."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 Hardship: TypeAlias = Literal["leaving", "delay", "skew", "spread"]
 
 LIARS = 0.1
-"""The share of devices that lie where an option is asked how much it withstands."""
+"""The share of devices that lie when the robustness of an option is simulated."""
 
 MOST_TIMES = 64
-"""How much larger crowds are looked at when a target error is asked for."""
+"""For a target error, crowds of up to this many times the expected size are simulated."""
 
 
 @dataclass(frozen=True)
 class Gathering:
-    """Who is expected to take part.
+    """Describe who is expected to take part.
 
     Args:
         devices: M.
-        samples: How many each collects.
-        delay: The longest of each of the three delays, in samples of the whole crowd.
-        skew: Dirichlet concentration of labels over devices; None for people alike.
+        samples: The number of samples that each device collects.
+        delay: The longest value of each of the three delays, in samples of the whole crowd.
+        skew: Dirichlet concentration of labels over devices; None if all are alike.
         spread: σ of log-normal numbers of samples; None for `samples` on every device.
         leaving: The share of devices that leave early, at a random moment.
     """
@@ -48,7 +48,7 @@ class Gathering:
             raise InvalidInput(f"leaving must lie in 0 … 1, below 1, found {self.leaving:g}.")
 
     def eased(self) -> "dict[Hardship, Gathering]":
-        """For each hardship of this crowd, the same crowd without it."""
+        """Return, for each hardship of this crowd, the same crowd without that hardship."""
         without: dict[Hardship, Gathering] = {
             "leaving": replace(self, leaving=0.0),
             "delay": replace(self, delay=0.0),
@@ -60,12 +60,12 @@ class Gathering:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a hardship costs a crowd that has it.
+    """State what a hardship costs a crowd that has it.
 
     Args:
-        hardship: Which one: see `Gathering`.
-        error: The error of the task's own settings without it, on average.
-        cost: By how much the error is larger with it.
+        hardship: The name of the hardship: see `Gathering`.
+        error: The average error of the task's own settings without the hardship.
+        cost: By how much the hardship raises the error.
     """
 
     hardship: Hardship
@@ -75,18 +75,18 @@ class Cost:
 
 @dataclass(frozen=True)
 class Option:
-    """One way to run the task, and what to expect of it.
+    """Describe one way to run the task, and what to expect of it.
 
     Args:
         batch: b.
-        checkins: Of each device.
-        error: Expected, on average over trials.
+        checkins: The number of check-ins of each device.
+        error: The expected error, on average over trials.
         std: Its standard deviation over trials.
         low, high: Nine runs in ten, and most often nineteen in twenty, end between them.
         protects: Whom ε is for: the whole person, or each sample.
-        epsilon_per_person: What a person loses in all, at most.
-        minutes: Of a participant's time, where the task says how often samples are taken.
-        private_bytes: Of everything that a device tells of its samples.
+        epsilon_per_person: The most that a person loses in total.
+        minutes: Minutes of a participant's time, where the task says how often samples are taken.
+        private_bytes: The size of everything that a device sends about its samples.
         error_with_liars: The error if `LIARS` of the devices push the model away as hard as a
             server lets them; None where that was not simulated.
     """
@@ -110,7 +110,7 @@ class Option:
 
     @property
     def summary(self) -> dict[str, str]:
-        """All of it, for people."""
+        """Summarise the option in sentences."""
         minutes = {} if self.minutes is None else {"min": f"{self.minutes:.0f}"}
         return {
             "mechanism": self.mechanism,
@@ -129,28 +129,28 @@ class Option:
 
 
 def _figure(value: float) -> str:
-    """Three digits, or all before the point, and never an exponent."""
+    """Format a number with three digits or all digits before the point, never with an exponent."""
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What to expect, and what to choose.
+    """State what to expect of a crowd, and which settings to choose.
 
     Args:
-        guess_error: Of the most frequent label, or the median.
-        central_error: With all data in one place.
-        options: What was tried, the best first.
-        devices_needed: So many reach the target error in nine runs of ten with the recommended
-            option; None if none was asked for, or not even the largest crowd tried reached it.
+        guess_error: The error of guessing the most frequent label, or the median.
+        central_error: The error with all data in one place.
+        options: The options that were tried, the best first.
+        devices_needed: The number of devices that reach the target error in nine runs of ten with
+            the recommended option; None if there is no target, or no crowd tried reached it.
         verdict: Whether the recommended option learns `well`, `something` or `hardly` anything; or
             `something to well` and the like, where runs differ so much.
         own: What the task's own settings should reach; None if they need more samples than a
             device has.
-        own_sentence: Says that, and what would be clearly better.
+        own_sentence: A sentence on `own`, and on what would be clearly better.
         better: The recommended option, if it is clearly better than the task's own settings.
-        devices: How many were expected.
-        simulated_devices: How many of them were simulated.
+        devices: The number of devices that were expected.
+        simulated_devices: The number of devices that were simulated.
         costs: What each hardship costs the task's own settings, where the crowd has any.
     """
 
@@ -170,7 +170,7 @@ class Advice:
     costs: Sequence[Cost]
 
     def to_frame(self) -> "DataFrame":
-        """A row for each option, in pandas; `recommended` is true for one."""
+        """Return a pandas table with a row for each option; one of them is `recommended`."""
         names = [field.name for field in fields(self.recommended)]
         columns = {name: [getattr(one, name) for one in self.options] for name in names}
         return data_frame(
@@ -178,7 +178,7 @@ class Advice:
         )
 
     def plot(self, title: str = "") -> "Figure":
-        """A bar for each option, between guessing and all data in one place."""
+        """Draw a bar for each option, between guessing and all data in one place."""
         from crowdml.simulation.plot import draw_options
 
         return draw_options(self, title)

@@ -1,4 +1,4 @@
-"""The samples of a simulated crowd: drawn from data that resemble theirs, or made up."""
+"""Draw the samples of a simulated crowd, from data that resemble theirs or from made-up data."""
 
 from collections import OrderedDict
 from collections.abc import Hashable
@@ -12,18 +12,18 @@ from crowdml.protocol import Task
 from crowdml.simulation.datasets import Dataset, synthetic
 
 KEPT = 2
-"""Draws that are kept: those of the trials that run now."""
+"""The number of draws that are kept: those of the trials that run now."""
 
 
 @dataclass(frozen=True, eq=False)
 class SampleDraws:
-    """Draws of samples. All plans of one trial have the same samples, which are drawn once.
+    """Draw samples once for each trial, so that all plans of the trial have the same samples.
 
     Args:
-        task: Whose features and labels the samples have.
-        data: Samples that resemble theirs; made-up ones if None.
-        difficulty: Of made-up samples.
-        n_samples: How many are drawn.
+        task: The task whose features and labels the samples have.
+        data: Samples that resemble the crowd's; None for made-up samples.
+        difficulty: The difficulty of made-up samples.
+        n_samples: The number of samples to draw.
     """
 
     task: Task

@@ -1,4 +1,4 @@
-"""Where one more run of a crowd will end: intervals from a few simulated runs."""
+"""Compute from a few simulated runs the interval in which one more run will end."""
 
 import math
 
@@ -31,7 +31,7 @@ def error_interval(errors: Array, level: float = LEVEL) -> tuple[float, float]:
 
 
 def shift_interval(shifts: Array, level: float = LEVEL) -> tuple[float, float]:
-    """The same for differences of two errors, which may have either sign."""
+    """Return the interval of the difference of two errors, which may have either sign."""
     return _interval(shifts, (1 + level) / 2)
 
 

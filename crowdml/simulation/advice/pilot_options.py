@@ -1,4 +1,4 @@
-"""What a crowd adds to a pilot: the values that an advice on a pilot is made of."""
+"""Define the values of an advice on a pilot: what a crowd adds to it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,15 +11,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PilotVerdict = Literal["improves", "unclear", "nothing", "worsens"]
-"""What a crowd does to the pilot's error; `unclear` is an improvement that may be chance."""
+"""What a crowd does to the pilot's error; an `unclear` improvement may be random."""
 
 
 @dataclass(frozen=True)
 class EpsilonOption(Option):
-    """The task's settings at one ε. The spread is that of what the crowd adds to its start.
+    """Describe the task's settings at one ε, and what to expect of them.
+
+    The spread is the spread of what the crowd adds to its start.
 
     Args:
-        epsilon: As in a task file.
+        epsilon: The ε of a task file.
         verdict: What the crowd adds to the pilot.
     """
 
@@ -28,7 +30,7 @@ class EpsilonOption(Option):
 
     @property
     def summary(self) -> dict[str, str]:
-        """All of it, for people."""
+        """Summarise the option in sentences."""
         spread = {
             "error": f"{self.error:.3f}",
             "nine in ten": f"{self.low:.3f} to {self.high:.3f}",
@@ -38,21 +40,21 @@ class EpsilonOption(Option):
 
 @dataclass(frozen=True)
 class PilotAdvice(Advice):
-    """What to expect of a crowd that starts from a pilot; all errors are means over turns.
+    """State what to expect of a crowd that starts from a pilot; all errors are means over turns.
 
     Options are ε = 0.5, 1, 2, 4 and 8, and the task's own; the smallest comes first. No devices are
     needed where the pilot alone has the target error.
 
     Args:
         pilot_error: The error of the start alone, in the same turns.
-        whole_pilot_error: The error that the task's start says of itself; None if it does not.
+        whole_pilot_error: The error that the task's start states of itself; None if it states none.
         whole_pilot_margin: Half of that error's 95 % interval.
         pilot_rows: Rows of the pilot.
         pilot_people: People in it; None where that is not known.
         cross_fitted: Whether each turn fitted a start of its own; otherwise all turns have the
             task's start.
         unknown: What the pilot cannot show, in sentences.
-        costs: What each hardship costs at the recommended ε.
+        costs: The cost of each hardship at the recommended ε.
     """
 
     options: Sequence[EpsilonOption]
@@ -70,7 +72,7 @@ class PilotAdvice(Advice):
 
     @property
     def figures(self) -> list[tuple[str, str, str]]:
-        """What is compared, its error and its spread: for tables, and for comments in a file."""
+        """List what is compared, its error and its spread, for tables and comments in a file."""
         rows = [("guessing", f"{self.guess_error:.3f}", "")]
         rows.append(("the pilot alone", f"{self.pilot_error:.3f}", self._whole_pilot))
         rows.append(_row(f"this crowd, at the task's ε = {self.own.epsilon:g}", self.own))
@@ -78,7 +80,7 @@ class PilotAdvice(Advice):
 
     @property
     def comment(self) -> tuple[str, ...]:
-        """Why the recommended ε, in sentences for a task file that has it."""
+        """Explain the recommended ε in sentences, for the task file that has it."""
         errors = ", ".join(f"{each.error:.3f} at ε = {each.epsilon:g}" for each in self.options)
         figures = (
             f"Guessing has an error of {self.guess_error:.3f}, the pilot alone "
@@ -99,7 +101,7 @@ class PilotAdvice(Advice):
         return f"all of it: {self.whole_pilot_error:.3f}{more}"
 
     def plot(self, title: str = "") -> "Figure":
-        """The error over ε with its spread, beside guessing and the pilot alone."""
+        """Draw the error over ε with its spread, beside guessing and the pilot alone."""
         from crowdml.simulation.plot import draw_epsilons
 
         return draw_epsilons(self, title)

@@ -1,4 +1,4 @@
-"""What does this crowd add to the pilot, and at which ε? Simulated on the pilot itself."""
+"""Simulate on a pilot's own rows what a crowd adds to the pilot, and at which ε."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -48,19 +48,19 @@ NOT_WORSE = 0.01
 """Errors this close count as the same, and then the smaller ε is better."""
 
 LEAST_GAIN = 0.005
-"""A smaller difference from the pilot's error is nothing."""
+"""A smaller difference from the pilot's error does not count as an improvement."""
 
 STUDENT = 2.13
 """Student's 95 % quantile for the means of five turns."""
 
 MORE = (3, 10, 30, 100)
-"""How much larger the crowds are that are tried where a crowd adds nothing."""
+"""Where a crowd adds nothing, crowds that are this many times as large are tried."""
 
 SEEDS = 1_000_003
-"""Between the seeds of simulations that must not share their chance."""
+"""The distance between the seeds of simulations that must not share their random numbers."""
 
 FEWER_OR_MORE = tuple(2 ** (half / 2) for half in range(-8, 13))
-"""Sizes of crowds that are tried for a target error, in units of the expected one."""
+"""Sizes of crowds that are tried for a target error, as multiples of the expected size."""
 
 
 def pilot_advice(
@@ -78,9 +78,9 @@ def pilot_advice(
     Args:
         task: A task with a start.
         gathering: Who is expected to take part.
-        pilot: The rows that the start was fitted to; or others, for which the start is kept.
-        target_error: Ask how many people it needs.
-        trials: How often each turn is repeated, with the crowd and its noise drawn anew.
+        pilot: The rows that the start was fitted to; or other rows, for which the start is kept.
+        target_error: The error for which the number of people is asked.
+        trials: How often each turn is repeated, with another crowd and other noise.
         seed: The same seed gives the same advice.
         progress: Called with the number of turns done and in total.
     """
@@ -141,12 +141,12 @@ def pilot_advice(
 
 
 def recommended_of(options: Sequence[EpsilonOption]) -> EpsilonOption:
-    """The smallest ε whose error is about that of the largest; `options` are in the order of ε."""
+    """Return the smallest ε with about the error of the largest; `options` are sorted by ε."""
     return next(each for each in options if each.error <= options[-1].error + NOT_WORSE)
 
 
 def verdict_of(added: Array) -> PilotVerdict:
-    """Judge the errors of crowds less those of their starts, turns × trials.
+    """Judge how much crowds improve on their starts; `added` are differences, turns × trials.
 
     >>> verdict_of(np.array([[-0.03], [-0.04], [-0.02], [-0.03], [-0.03]]))
     'improves'
@@ -160,7 +160,7 @@ def verdict_of(added: Array) -> PilotVerdict:
 
 @dataclass(frozen=True)
 class _Crowds:
-    """The crowds of all turns, of any size and at any ε."""
+    """Simulate the crowds of all turns, of any size and at any ε."""
 
     task: Task
     gathering: Gathering
@@ -170,7 +170,7 @@ class _Crowds:
 
     @cached_property
     def way(self) -> Way:
-        """The task's own way, or what the samples of a device are enough for."""
+        """Return the task's own way to run, or the way for which a device has enough samples."""
         own = own_way(self.task, self.gathering)
         samples, terms = self.gathering.samples, self.task.terms
         checkins = min(terms.collection.checkins or 1, samples)
@@ -178,7 +178,7 @@ class _Crowds:
 
     @cached_property
     def _run_task(self) -> Task:
-        """The task as it is, with a batch that a device has samples for."""
+        """Return the task with a batch for which a device has enough samples."""
         terms, limit = self.task.terms, self.task.terms.collection.checkins
         checkins = None if limit is None else self.way.checkins
         collection = replace_in(terms.collection, batch=self.way.batch, checkins=checkins)
@@ -186,7 +186,7 @@ class _Crowds:
 
     @property
     def largest(self) -> int:
-        """The largest crowd that the memory is enough for."""
+        """Return the size of the largest crowd that fits into memory."""
         numbers = self.gathering.samples * self.task.terms.features.count
         return max(2 * MOST_NUMBERS // numbers, self.gathering.devices)
 
@@ -198,13 +198,13 @@ class _Crowds:
         progress: Callable[[int, int], None] = lambda done, total: None,
         part: int = 0,
     ) -> list[Curve]:
-        """A curve for each ε, with the trials of one turn after those of another."""
+        """Simulate a curve for each ε; the trials of each turn follow those of the turn before."""
         gathering, number = self.gathering, len(self.turns)
         found: list[tuple[Curve, ...]] = []
         mixed = gathering.skew is not None or self.turns[0].people is None
         progress(0, number)
         for turn in self.turns:
-            # Where members have rows of one person each, their sizes are drawn with the rows.
+            # A member with the rows of one person has a size that is drawn with the rows.
             crowd = gathering if mixed else replace(gathering, spread=None)
             made = [
                 plan_for(with_epsilon(self._run_task, epsilon), crowd, devices)
@@ -222,17 +222,20 @@ class _Crowds:
         return [Curve.of(curves) for curves in zip(*found, strict=True)]
 
     def mean(self, name: str) -> float:
-        """The mean over turns of a number that each of them has."""
+        """Average a number over the turns."""
         return float(np.mean([getattr(turn, name) for turn in self.turns]))
 
     def added(self, curve: Curve) -> Array:
-        """The error of each crowd minus the error of its start, turns × trials."""
+        """Return the error of each crowd minus the error of its start, turns × trials."""
         alone = np.array([[turn.pilot_error] for turn in self.turns])
         added: Array = curve.errors[:, -1].reshape(len(self.turns), -1) - alone
         return added
 
     def option(self, epsilon: float, curve: Curve) -> EpsilonOption:
-        """What to expect at this ε. Tests of turns differ, so the spread is of what is added."""
+        """Describe what to expect at this ε.
+
+        The tests of turns differ, so the spread is the spread of what is added.
+        """
         added, alone = self.added(curve), self.mean("pilot_error")
         option = asdict(option_of(with_epsilon(self._run_task, epsilon), self.way, curve))
         low, high = (min(max(alone + shift, 0.0), 1.0) for shift in shift_interval(added.ravel()))
@@ -240,7 +243,7 @@ class _Crowds:
         return EpsilonOption(**option | spread, epsilon=epsilon, verdict=verdict_of(added))
 
     def costs(self, option: EpsilonOption, devices: int, trials: int) -> list[Cost]:
-        """What each hardship of the crowd costs at the ε of this option."""
+        """Compute what each hardship of the crowd costs at the ε of this option."""
         costs = []
         for hardship, eased in self.gathering.eased().items():
             (curve,) = replace(self, gathering=eased).simulate([option.epsilon], devices, trials)
@@ -248,13 +251,13 @@ class _Crowds:
         return costs
 
     def errors_with_liars(self, epsilons: set[float], devices: int) -> dict[float, float]:
-        """The errors at these ε if some devices lie, from one trial of each turn."""
+        """Simulate the errors at these ε if some devices lie, with one trial of each turn."""
         asked = sorted(epsilons)
         curves = replace(self, lying=True).simulate(asked, devices)
         return {epsilon: curve.final for epsilon, curve in zip(asked, curves, strict=True)}
 
     def enough(self, epsilon: float) -> tuple[int | None, int | None]:
-        """The first larger crowd that may improve the pilot, and the largest that was tried."""
+        """Return the first larger crowd that may improve the pilot, and the largest tried."""
         most = None
         for times in MORE:
             devices = times * self.gathering.devices
@@ -267,8 +270,10 @@ class _Crowds:
         return None, most
 
     def needed(self, target: float, epsilon: float) -> tuple[int | None, int]:
-        """The fewest people, to a factor of 1.4 or so, of whom nine crowds in ten reach an error;
-        and the most to be tried."""
+        """Return the fewest people with whom nine crowds in ten reach an error, and the most tried.
+
+        The number is exact to a factor of about 1.4.
+        """
         sizes = [math.ceil(self.gathering.devices * times) for times in FEWER_OR_MORE]
         sizes = [size for size in sizes if 2 <= size <= self.largest]
         alone = self.mean("pilot_error")

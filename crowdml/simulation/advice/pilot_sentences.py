@@ -1,4 +1,4 @@
-"""What to say of a crowd that starts from a pilot."""
+"""Put an advice on a pilot into sentences."""
 
 from crowdml.pilot import PilotSamples
 from crowdml.protocol import listed
@@ -15,8 +15,8 @@ def recommendation(
     others = listed([f"{epsilon:g}" for epsilon in epsilons], "and")
     return (
         f"Recommended: ε = {best.epsilon:g}. Of {others} it is the smallest whose error, "
-        f"{best.error:.3f}, is within {within:g} of that of ε = {largest.epsilon:g}, "
-        f"{largest.error:.3f}."
+        f"{best.error:.3f}, is within {within:g} of the error {largest.error:.3f} of ε = "
+        f"{largest.epsilon:g}."
     )
 
 

@@ -1,4 +1,4 @@
-"""From a task and a crowd to the plans that are simulated, and from their curves to options."""
+"""Turn a task and a crowd into plans to simulate, and the plans' curves into options."""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -17,15 +17,15 @@ from crowdml.simulation.settings import Crowd, Learning
 
 MOST_SAMPLES = 400_000
 MOST_NUMBERS = 8_000_000
-"""Features of all samples together: of a crowd with more, a part is simulated."""
+"""The most numbers in all samples together; of a larger crowd only a part is simulated."""
 
 
 ROLES = ("heldout", "evaluators", "counters")
-"""What some mechanisms have: samples or check-ins that do not train."""
+"""Fields of some mechanisms: samples or check-ins that do not train."""
 
 
 class Way(NamedTuple):
-    """A way to run a task.
+    """Describe a way to run a task.
 
     Args:
         mechanism: One of `MECHANISMS`.
@@ -39,18 +39,21 @@ class Way(NamedTuple):
 
 
 def samples_of(task: Task, gathering: Gathering) -> int:
-    """The samples of the crowd, or as many as a simulation of bounded size has."""
+    """Return the number of samples of the crowd, at most as many as a simulation may have."""
     most = min(MOST_SAMPLES, MOST_NUMBERS // task.terms.features.count)
     return min(gathering.devices * gathering.samples, max(most, gathering.samples))
 
 
 def devices_of(task: Task, gathering: Gathering) -> int:
-    """As many as have samples in a simulation of bounded size."""
+    """Return the number of devices whose samples a simulation of bounded size can hold."""
     return samples_of(task, gathering) // gathering.samples
 
 
 def own_way(task: Task, gathering: Gathering) -> Way | None:
-    """The task's own way; with noise, K is what the samples give. None if they are too few."""
+    """Return the task's own way, or None if a device has too few samples for it.
+
+    With noise the number of samples decides K.
+    """
     collection = task.terms.collection
     checkins = collection.checkins or gathering.samples // collection.batch
     enough = 0 < collection.batch * checkins <= gathering.samples
@@ -58,10 +61,10 @@ def own_way(task: Task, gathering: Gathering) -> Way | None:
 
 
 def task_for(task: Task, devices: int, way: Way) -> Task:
-    """The task as `recommended_fields` would make it: in this way, for this many devices.
+    """Return the task as `recommended_fields` would change it: run in this way, for `devices`.
 
-    What the task says of its mechanism stays where the other one has it, too. The optimizer and S
-    are left to crowdml.
+    What the task says of its mechanism stays where the other mechanism has the same field. crowdml
+    chooses the optimizer and S.
     """
     terms, kind = task.terms, MECHANISMS[way.mechanism]
     own, shared = terms.collection, kind.options & terms.kind.options
@@ -85,7 +88,7 @@ def task_for(task: Task, devices: int, way: Way) -> Task:
 
 
 def with_epsilon(task: Task, epsilon: float) -> Task:
-    """The task at another ε, of which everything has the same share as before."""
+    """Return the task at another ε; every part of ε keeps its share."""
     terms = task.terms
     if epsilon == float(terms.privacy.epsilon):
         return task
@@ -98,7 +101,7 @@ def with_epsilon(task: Task, epsilon: float) -> Task:
 
 
 def plan_for(task: Task, gathering: Gathering, devices: int) -> Plan:
-    """The plan of a task as it is, for a crowd of which this many devices are simulated.
+    """Return the plan of a task as it is, with this many of the crowd's devices simulated.
 
     The task counts on `stop.updates` check-ins of all of the crowd, so on a part of them from a
     part of the crowd.
@@ -141,12 +144,12 @@ def plan_for(task: Task, gathering: Gathering, devices: int) -> Plan:
 
 
 def with_liars(plan: Plan) -> Plan:
-    """The same plan for a crowd in which `LIARS` of the devices lie."""
+    """Return the same plan for a crowd in which the share `LIARS` of the devices lies."""
     return replace(plan, crowd=replace(plan.crowd, liars=LIARS))
 
 
 def option_of(task: Task, way: Way, curve: Curve) -> Option:
-    """What the curve of a task that is run in this way means for people."""
+    """Describe what the curve of a task that is run in this way means for people."""
     terms, sensor = task.terms, task.terms.features.sensor
     made, errors = terms.mechanism(), curve.errors[:, -1]
     low, high = error_interval(errors)

@@ -1,4 +1,4 @@
-"""Data for a plan: samples in the order of a task's columns and labels."""
+"""Load the samples for a plan, in the order of a task's columns and labels."""
 
 from pathlib import Path
 
@@ -23,9 +23,9 @@ def load_samples(
 
     Args:
         source: A .csv, .jsonl or .npz file, or the name of a data set.
-        task: Whose columns and labels they are.
+        task: The task whose columns and labels the samples have.
         label: The column with the answers, where its name is unusual.
-        person: The column that says whose row each one is, where its name is unusual.
+        person: The column that names each row's person, where its name is unusual.
         csv: The signs between columns and before decimals, such as `;,`, where they are unusual.
     """
     if source not in DATASET_NAMES:

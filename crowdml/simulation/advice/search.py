@@ -1,4 +1,4 @@
-"""Will this crowd learn, and with which settings? Simulated before anyone is asked."""
+"""Simulate a crowd before anybody is asked: will it learn, and with which settings?"""
 
 import math
 from collections.abc import Callable, Sequence
@@ -44,7 +44,7 @@ from crowdml.simulation.trials import simulate
 from crowdml.types import Array
 
 PARTS = (1, 2, 5, 10)
-"""Into how many check-ins a device's samples are tried to be split."""
+"""The numbers of check-ins into which a device's samples are split, for a try each."""
 
 NOT_WORSE = 0.01
 """Errors this close count as the same, and then less of a participant's time is better."""
@@ -53,10 +53,10 @@ FIRST_TRIALS = 3
 """Trials of every option; more are for the best of them alone."""
 
 FINALISTS = 3
-"""Options for whole people that get all trials, besides the best for samples."""
+"""The number of options for whole people that get all trials, besides the best for samples."""
 
 LARGER = 10
-"""How much larger a simulation may be when a target error is asked for."""
+"""How many times larger a simulation may be when a target error is asked for."""
 
 
 def advise(
@@ -75,14 +75,14 @@ def advise(
 
     Args:
         task: What is learnt, and at which ε.
-        data: Samples that resemble theirs; made-up ones by default.
-        difficulty: Of made-up samples: easy, medium or hard.
-        mechanisms: Which to try; all by default.
-        target_error: Ask how many devices it needs.
+        data: Samples that resemble the crowd's; made-up samples by default.
+        difficulty: The difficulty of made-up samples: easy, medium or hard.
+        mechanisms: The mechanisms to try; all by default.
+        target_error: The error for which the number of devices is asked.
         trials: Simulations of the task as it is and of the best options. Fewer than ten give wide
             intervals.
         seed: The same seed gives the same advice.
-        progress: Called with the number of runs done and in all.
+        progress: Called with the number of runs done and the total.
     """
     if target_error is not None and not 0 < target_error < 1:
         raise InvalidInput(f"a target error must be above 0 and below 1, found {target_error:g}.")
@@ -156,7 +156,7 @@ def advise(
 
 
 def _central(task: Task) -> Plan:
-    """The plan of all data in one place."""
+    """Return the plan with all data in one place."""
     model = task.terms.model
     learning = Learning(
         model=model.kind, intercept=model.intercept, delta=model.delta, tolerance=model.tolerance
@@ -165,7 +165,7 @@ def _central(task: Task) -> Plan:
 
 
 def _ways(mechanism: str, samples: int) -> list[Way]:
-    """All samples in K check-ins; and for whole people a single check-in of fewer."""
+    """List the ways to use all samples in K check-ins, and for whole people a smaller one."""
     splits = {(samples // parts, parts) for parts in PARTS if samples >= parts}
     if MECHANISMS[mechanism].unit is Unit.CHECKIN:
         splits |= {(samples // parts, 1) for parts in PARTS if samples >= parts}
@@ -173,14 +173,14 @@ def _ways(mechanism: str, samples: int) -> list[Way]:
 
 
 def _finalists(options: dict[Way, Option]) -> list[Way]:
-    """The best for whole people, and the best for samples."""
+    """Choose the best options for whole people, and the best for samples."""
     ranked = sorted(options, key=lambda way: options[way].error)
     whole = [way for way in ranked if options[way].protects == "person"]
     return whole[:FINALISTS] + [way for way in ranked if way not in whole][:1]
 
 
 def _recommended(options: dict[Way, Option]) -> Way:
-    """The best that protects whole people; of those as good, the one that takes the least time."""
+    """Choose the best option that protects whole people; among equals, the fastest."""
     whole = {way: option for way, option in options.items() if option.protects == "person"}
     whole = whole or options
     best = min(option.error for option in whole.values())
@@ -191,14 +191,17 @@ def _recommended(options: dict[Way, Option]) -> Way:
 
 
 def _best_of_each(ranked: Sequence[Way]) -> list[Way]:
-    """The first of the ways with each mechanism."""
+    """Return the first way with each mechanism."""
     return list({way.mechanism: way for way in reversed(ranked)}.values())
 
 
 def _errors_with_liars(
     plans: Sequence[Plan], run: Callable[..., Results], trials: int
 ) -> dict[Plan, float]:
-    """The errors of the plans with liars. A few trials are enough: liars cost little, or all."""
+    """Simulate the errors of the plans with liars.
+
+    A few trials are enough: liars either cost little or ruin the model.
+    """
     asked = list(dict.fromkeys(plans))
     found = run([with_liars(plan) for plan in asked], trials)
     return {plan: curve.final for plan, curve in zip(asked, found, strict=True)}
@@ -212,7 +215,10 @@ def _devices_needed(
     draw: Callable[[int], SampleDraws],
     seed: int,
 ) -> int | None:
-    """The fewest devices, to a factor of 1.4 or so, for nine runs in ten to reach the target."""
+    """Return the fewest devices with which nine runs in ten reach the target.
+
+    The number is exact to a factor of about 1.4.
+    """
     way = Way(best.mechanism, best.batch, best.checkins)
     samples = gathering.samples if gathering.eased() else best.samples
     most = LARGER * min(MOST_SAMPLES, MOST_NUMBERS // task.terms.features.count)
@@ -221,7 +227,7 @@ def _devices_needed(
     sizes = [size for size in dict.fromkeys(sizes) if size >= 2 and size * samples <= most]
 
     def errors(size: int, runs: int, part: int) -> Array:
-        # Messages take as long as before, in which a larger crowd collects more samples.
+        # While a message is on its way, a larger crowd collects more samples.
         delay = gathering.delay * size / gathering.devices
         crowd = replace(gathering, devices=size, samples=samples, delay=delay)
         plan = plan_for(task_for(task, size, way), crowd, size)

@@ -1,4 +1,4 @@
-"""What to say of an advice: how well an option learns, and what would be better."""
+"""Put an advice into sentences: how well an option learns, and which option would be better."""
 
 import math
 from collections.abc import Sequence
@@ -7,10 +7,10 @@ from crowdml.protocol import listed
 from crowdml.simulation.advice.advice import LIARS, MOST_TIMES, Cost, Gathering, Option
 
 FAR_BETTER = 0.05
-"""An error that is lower by less is not worth another setting."""
+"""An error that is lower by less than this is not worth another setting."""
 
 VERDICTS = {"well": 0.9, "something": 0.5, "hardly": -math.inf}
-"""The share of what all data in one place learn beyond guessing that each verdict is above."""
+"""The least share that each verdict needs of what all data in one place learn beyond guessing."""
 
 LEARNS = {
     "well": "learns well",

@@ -1,4 +1,4 @@
-"""How many devices a target error needs, so that nine runs in ten reach it."""
+"""Find how many devices a target error needs, so that nine runs in ten reach it."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
@@ -9,24 +9,26 @@ from crowdml.simulation.advice.interval import surely_at_most
 from crowdml.types import Array
 
 FIRST, MORE, AGAIN = 4, 8, 32
-"""Runs at a size: to drop it early, to accept it, and to accept it once more with others."""
+"""The number of runs at a size: to drop it early, to accept it, and to confirm it with others."""
 
 MISSES = 1
-"""Of these runs, so many may miss the target. A size that misses it in one run of seven is
-accepted once more with a chance of 5 %."""
+"""The number of these runs that may miss the target.
+
+A size that misses the target in one run of seven is confirmed with a probability of 5 %.
+"""
 
 Errors: TypeAlias = Callable[[int, int, int], Array]
 """`errors(devices, runs, seed)` simulates the errors of this many runs."""
 
 
 def fewest_devices(errors: Errors, sizes: Sequence[int], target: float) -> int | None:
-    """The first of the sizes, in rising order, at which nine runs in ten have the target error.
+    """Find the first size, in rising order, at which nine runs in ten have the target error.
 
-    Larger crowds learn better, so the size is found by bisection. Of several sizes that nearly
-    suffice, the first that seems to is often a lucky one. So it counts only when runs that had no
-    part in finding it agree; otherwise the next size is asked.
+    Larger crowds learn better, so the size is found by bisection. Of several sizes that are nearly
+    enough, the first that seems to be enough is often a lucky one. So a size counts only when
+    further runs, which had no part in finding it, agree; otherwise the next size is tried.
 
-    None if the largest does not suffice.
+    Returns None if the largest size is not enough.
     """
     low, high = 0, len(sizes)
     while low < high:
@@ -49,5 +51,5 @@ def _suffices(errors: Errors, size: int, target: float) -> bool:
 
 
 def _reached(errors: Array, target: float) -> bool:
-    """Nine in ten are below the target by Student's bound; or one misses it, however far."""
+    """Decide whether enough runs reach the target, by Student's bound or by counting."""
     return int((errors > target).sum()) <= MISSES or surely_at_most(target, errors)

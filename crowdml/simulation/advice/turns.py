@@ -1,4 +1,4 @@
-"""Cross-fitting of a pilot: in turn, the crowd and the test are rows that the start did not see."""
+"""Cross-fit a pilot: in turn, crowd and test are rows that the start did not see."""
 
 from dataclasses import dataclass, replace
 
@@ -17,17 +17,17 @@ from crowdml.types import Flags, Ints
 TURNS = 5
 FEWEST_ROWS = 10
 USUAL_REGULARIZATION = 1e-3
-"""λ of all rows in one place, where no fit has chosen one; for rows of length 1."""
+"""λ for all rows in one place, where no fit has chosen one; for rows of length 1."""
 
 
 @dataclass(frozen=True, eq=False)
 class PilotTurn:
-    """One turn: a start, and the rows of others.
+    """Hold one turn: a start, and the rows of others.
 
     Args:
-        start: Where the crowd's w starts.
+        start: The start of the crowd's w.
         data: The crowd's rows as training samples, and the test's.
-        people: Whose rows the crowd's are; None where that is not known.
+        people: The person of each row of the crowd; None where that is not known.
         guess_error: The error of the most frequent label, or the median.
         pilot_error: The error of the start alone.
         central_error: The error of all rows but the test's in one place.
@@ -48,7 +48,7 @@ class PilotTurn:
         spread: float | None,
         rng: np.random.Generator,
     ) -> Dataset:
-        """Draw a crowd, with replacement. A member has rows of one person, where people are known.
+        """Draw a crowd with replacement; a member has rows of one person, where people are known.
 
         Args:
             devices: How many members there are.
@@ -82,7 +82,7 @@ def hold_out(task: Task, samples: PilotSamples, seed: int = 0) -> Dataset:
 
 
 def is_pilot_of(task: Task, pilot: PilotSamples) -> bool:
-    """Whether the task's start was fitted to these rows, as far as their number tells."""
+    """Decide by the number of rows whether the task's start was fitted to these rows."""
     start = task.terms.model.start
     return start is not None and start.rows == len(pilot.y)
 
@@ -90,9 +90,10 @@ def is_pilot_of(task: Task, pilot: PilotSamples) -> bool:
 def make_turns(task: Task, pilot: PilotSamples, seed: int) -> list[PilotTurn]:
     """Cut the pilot into five parts and make the five turns.
 
-    In each turn one part is the test. Of the other four, two fit the start and two are the crowd;
-    where the rows are not those of the task's start, all four are the crowd, which starts from the
-    task's start. Parts are whole people where there are at least five, and otherwise rows.
+    In each turn one part is the test. If the task's start was fitted to these rows, two of the
+    other four parts fit a start, and two are the crowd. Otherwise all four are the crowd, which
+    starts from the task's start. Parts are whole people where there are at least five people, and
+    otherwise rows.
     """
     if len(pilot.y) < FEWEST_ROWS:
         raise InvalidInput(
@@ -109,7 +110,7 @@ def make_turns(task: Task, pilot: PilotSamples, seed: int) -> list[PilotTurn]:
 
 
 def _labels_everywhere(folds: Ints, pilot: PilotSamples) -> bool:
-    """Whether two parts that stand beside each other always have two labels."""
+    """Decide whether any two neighbouring parts together have at least two labels."""
     beside = (np.isin(folds, (turn, (turn + 1) % TURNS)) for turn in range(TURNS))
     return all(len(np.unique(pilot.y[rows])) > 1 for rows in beside)
 
@@ -117,7 +118,7 @@ def _labels_everywhere(folds: Ints, pilot: PilotSamples) -> bool:
 def _turn(
     task: Task, model: Model, pilot: PilotSamples, part: Ints, own: bool, seed: int
 ) -> PilotTurn:
-    """The turn whose test is part 0."""
+    """Make the turn whose test is part 0."""
     start, regularization = _start(task), USUAL_REGULARIZATION
     regularization *= float(np.square(pilot.x).sum(axis=1).mean())
     if own:
@@ -142,7 +143,7 @@ def _data(task: Task, pilot: PilotSamples, train: Flags, test: Flags) -> Dataset
 
 
 def _start(task: Task) -> StartPoint:
-    """The task's own start."""
+    """Return the task's own start."""
     assert task.start is not None
     said = task.terms.model.start
     rows, people = (said.rows, said.people) if said else (None, None)

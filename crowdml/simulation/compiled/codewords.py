@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 BYTES = 8
-"""In a word."""
+"""The number of bytes in a word."""
 
 GOLDEN, FIRST, SECOND = (
     np.uint64(n) for n in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
@@ -19,7 +19,7 @@ PAIRS, FOURS, EIGHTS = (
     np.uint64(n) for n in (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F)
 )
 MEAN, DEVIATION = 4, np.float32(math.sqrt(2.0))
-"""Of the ones in a byte, as in `crowdml/privacy/codebook.py`."""
+"""The law of the number of ones in a byte, as in `crowdml/privacy/codebook.py`."""
 
 
 @njit(fastmath=True, nogil=True, cache=True)

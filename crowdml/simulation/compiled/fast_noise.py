@@ -27,7 +27,7 @@ LN2 = np.float32(np.log(2.0))
 LOG1P = polynomial_of(np.log1p, 8)
 COS = polynomial_of(lambda f2: np.cos(np.pi / 2 * np.sqrt(f2)), 4)
 SIN = polynomial_of(lambda f2: np.sin(np.pi / 2 * np.sqrt(f2)) / np.sqrt(f2), 4)
-"""Of the f-th part of a quarter turn, as polynomials in f²; the sine over f."""
+"""Sine (divided by f) and cosine of the share f of a quarter turn, as polynomials in f²."""
 
 QUARTER = np.float32(2.0**-23)
 

@@ -69,8 +69,8 @@ class Checkins(NamedTuple):
         x: The samples, as `gather` makes them.
         lengths: Their ‖x‖ in the norm.
         y: Their labels or targets, float32.
-        start: Where the samples of each check-in begin, and where the last ones end.
-        version: That of the parameters that each check-in was computed on.
+        start: The first sample of each check-in, and the end of the last check-in's samples.
+        version: The version of the parameters that each check-in was computed on.
         draws: For each check-in, what else is random: for a direction z or the rank of a codeword,
             and a uniform number; for noise 0, or the size of each number that a liar sends.
     """
@@ -96,7 +96,7 @@ class FoldSetting(NamedTuple):
         regularization: λ.
         law: One of LAWS.
         scales: The scale of the noise for each number of samples n; 0 for no noise.
-        length: S of an average gradient that is told as a direction.
+        length: S of an average gradient that is sent as a direction.
         ranked: How many codewords are drawn and ranked for a direction; 0 if one stands for all.
         limit: The longest gradient before ten lengths are known; negative where lengths are not
             limited.
@@ -104,7 +104,7 @@ class FoldSetting(NamedTuple):
         c: The rate's constant.
         radius: R.
         averaging: The power of the average of iterates, or a negative number for none.
-        w0: Where w starts: K×D in rows, as `fold` gives it back.
+        w0: The start of w: K×D in rows, as `fold` returns it.
     """
 
     model: int

@@ -4,12 +4,12 @@ For each check-in, in order: gradient at the version it was computed on, noise, 
 Single precision, one lane (a trial of a setting) per call, no Python inside.
 
 Inside, w[j, k] of feature j and score k lies at j·K + k. A vector of sixteen scores then takes one
-product per feature, and no sum across lanes. Where K is no multiple of 16, the last vector of a
+product per feature, and no sum across lanes. If 16 does not divide K, the last vector of a
 row reaches into the next row: what is read there is dropped, what is written there is written
 again. So noise, step and norm run over K·D numbers without a gap.
 
-Numba compiles `fold` anew when this file changes, not when a module that it calls does: touch this
-file after a change in one of those.
+Numba compiles `fold` again when this file changes, but not when a module that it calls changes:
+touch this file after such a change.
 """
 
 import math
@@ -46,7 +46,7 @@ from crowdml.simulation.compiled.lanes import (
 )
 
 STRIDE = np.uint64(0xD1342543DE82EF95)
-"""Between the seeds of the codebooks of one check-in and the next."""
+"""The distance between the seeds of the codebooks of two check-ins in a row."""
 
 ROW = (-(-REMEMBERED // LANES) + 1) * LANES
 """Room for the remembered lengths in order, and for a number before and some after them."""
@@ -58,7 +58,7 @@ def fold(checkins, setting, streams, stops, errors):  # type: ignore[no-untyped-
 
     Args:
         streams: Generators for the noise.
-        stops: Where to look, not decreasing.
+        stops: The numbers of check-ins after which w is returned, not decreasing.
         errors: Gets, for each check-in, how many of its samples were predicted wrongly.
     """
     x, lengths, y, start, version, draws = checkins
@@ -69,8 +69,8 @@ def fold(checkins, setting, streams, stops, errors):  # type: ignore[no-untyped-
     samples, width = x.reshape(-1), x.shape[1]
     n_checkins = len(version)
     size = n_scores * n_features
-    wide = -(-n_scores // LANES) * LANES  # of the scores of a sample
-    room = -(-(width * n_scores + wide) // LANES) * LANES  # of parameters, with what is read beyond
+    wide = -(-n_scores // LANES) * LANES  # scores of a sample, padded
+    room = -(-(width * n_scores + wide) // LANES) * LANES  # parameters, padded
     depth, longest = 1, 1
     for i in range(n_checkins):
         depth = max(depth, i - version[i] + 1)

@@ -29,7 +29,7 @@ NUMBERS = ir.Constant(WORDS, list(range(LANES)))
 
 
 class VectorType(types.Type):  # type: ignore[misc]
-    """Type Floats or Words; numba tells them apart by their names."""
+    """Type Floats or Words; numba distinguishes them by their names."""
 
 
 @register_model(VectorType)

@@ -15,7 +15,7 @@ GRAVITY_WEIGHT = 0.1
 """Bin 0 of the spectrum is nine tenths gravity. Fixed here, not learnt from anyone's data."""
 
 STEPS = 12
-"""Bins of the spectrum, each 0.31 Hz wide, that tell steps: fewer numbers carry less noise. Chosen
+"""Bins of the spectrum, each 0.31 Hz wide, that show steps: fewer numbers carry less noise. Chosen
 by cross-validation over the people for training."""
 
 FIRST_TEST_PERSON = {"motionsense": 19, "extrasensory": 22}
@@ -84,7 +84,7 @@ def on_label_change(y: Array | Ints, person: Ints) -> Ints:
 
     Args:
         y: Labels, in the order of time for each person.
-        person: Whose each row is; people may alternate.
+        person: The person of each row; people may alternate.
 
     Paper: Section V-B.
 

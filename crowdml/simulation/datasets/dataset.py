@@ -21,7 +21,7 @@ class Dataset:
         labels: The names of the classes; none if y is a number to be predicted.
         x_train: n×D features as sensors give them; see `bounded`.
         y_train: n class numbers, or n numbers to be predicted.
-        person: Whose sample each row is; all the same if that is not known.
+        person: The person of each row; all the same if that is not known.
         raw: Whether rows stay as long as they are; nothing computed from them can be hidden.
     """
 
@@ -87,8 +87,8 @@ class Dataset:
         go to the person's devices at random, all about equally many, unless:
 
         Args:
-            n_devices: How many devices there are, M.
-            rng: The source of chance.
+            n_devices: The number of devices, M.
+            rng: The random generator.
             skew: Each device has its own mixture of labels, drawn from a Dirichlet law with this
                 concentration per label: 100 is nearly even, 0.1 is one or two labels per device.
                 The number of samples of a device stays as it is without a skew.

@@ -21,7 +21,7 @@ SMALLEST = 1e-300
 """Instead of 0, by which nothing can be divided: for devices without samples."""
 
 LARGEST_SPREAD = 100.0
-"""Of σ: one device has all samples long before, and e^(7σ) must fit a float."""
+"""The largest σ: with less, one device already has all samples, and e^(7σ) must fit a float."""
 
 
 def assign_devices(
@@ -34,7 +34,7 @@ def assign_devices(
 ) -> npt.NDArray[np.int32]:
     """Return the device of each sample; devices are numbered person by person.
 
-    A person with n samples, n_c of label c, of C labels in all, has devices of sizes s_i: all
+    A person with n samples, n_c of label c, among C labels has devices of sizes s_i: all
     alike, or with ln s_i ~ N(0, spread²). With a skew, device i has about
 
         n_ic = r_i·p_ic·k_c,  p_i ~ Dirichlet(skew·C·n_c/n)
@@ -74,7 +74,7 @@ def assign_devices(
 def apportion(counts: Ints, total: int) -> Ints:
     """Apportion devices to people by their samples, at least one each (Adams's method).
 
-    The next device goes to whoever has most samples per device, until all are given. That is
+    The next device goes to the person with most samples per device, until all are given. That is
     ⌈count/d⌉ devices each for the right d, which bisection finds; a few ties are left over.
 
     >>> apportion(np.array([10, 30, 60]), 12).tolist()

@@ -16,7 +16,7 @@ from crowdml.types import Array, Ints
 
 COMPONENTS = 50
 VERSION = 1
-"""Of the computation; a change of it must change this number."""
+"""The version of the computation; a change of the computation must change it."""
 
 Pixels = npt.NDArray[np.uint8]
 DIGITS = tuple(str(digit) for digit in range(10))

@@ -16,7 +16,7 @@ class Source:
 
     Args:
         file: Its path inside the data folder.
-        url: Where exactly this file is public, if anywhere.
+        url: The public address of exactly this file, if there is one.
     """
 
     file: str

@@ -9,7 +9,7 @@ from crowdml.simulation.datasets.dataset import Dataset
 from crowdml.types import Array
 
 DIFFICULTIES = {"easy": 0.02, "medium": 0.1, "hard": 0.25}
-"""The error that is left with all data in one place; for numbers, the share of y that is chance."""
+"""The error that is left with all data in one place; for numbers, the share of y that is random."""
 
 TESTS = 4000
 

@@ -14,7 +14,7 @@ USUAL = 0.9
 """The share of rows that are at most 1 long after they were divided by the length."""
 
 MOST_COLUMNS = 12
-"""Of a list that is short enough to be copied."""
+"""The most columns of a list that is short enough to be copied."""
 
 SOURCE = "Take constants from a pilot or a data sheet, never from participants."
 

@@ -1,4 +1,4 @@
-/** One number of k: the whole of the direction mechanism's chance, in integers. */
+/** Choose one number of k: all randomness of the direction mechanism, in integers. */
 
 import { asFraction } from "../exact.js";
 import { at } from "../features.js";
@@ -10,14 +10,16 @@ import { fail, integer } from "../schema.js";
 const WORD = 2 ** 32;
 const COIN = 2n ** 64n;
 
-/** Beyond this the coin of 64 bits would come up the same way for ever. */
+/** Beyond this the coin of 64 bits would always come up the same way. */
 const LARGEST_EPSILON = 40;
 
-/** e^ε is taken smaller by 2⁻⁵⁰ of it: a float's exp may be off by a unit in the last place. */
+/**
+ * e^ε is reduced by a share of 2⁻⁵⁰, since a float's exp may be off by a unit in the last place.
+ */
 const CAREFUL = 50n;
 
 /**
- * With probability p one of the t best of k numbers, otherwise one of the k − t others.
+ * Choose one of the t best of k numbers with probability p, otherwise one of the k − t others.
  *
  * Whatever is best, each number is chosen with probability p/t or (1 − p)/(k − t). So for any two
  * data sets the probabilities of a number differ by a factor of at most
@@ -44,8 +46,8 @@ export class Choice {
   }
 
   /**
-   * The probability of a number that is one of the best with probability `share`, and of numbers
-   * that always are and that never are.
+   * Return the probability of a number that is among the best with probability `share`, and of
+   * numbers that always are and never are.
    *
    * @param {number} share
    */
@@ -85,15 +87,17 @@ function coinOf(best, others, epsilon) {
 }
 
 /**
- * The numbers of the t highest scores, then of the others: each number once, whatever the scores
- * are, and both parts in ascending order, so that the same draws mean the same in every language.
- * Of equal scores the one with the lowest number is the highest.
+ * List the numbers of the t highest scores, then of the others.
+ *
+ * Each number comes once, whatever the scores are, and both parts are in ascending order, so that
+ * the same draws mean the same in every language. Of equal scores, the score with the lowest number
+ * is the highest.
  *
  * @type {(scores: Float64Array, t: number) => number[]}
  */
 export function closestFirst(scores, t) {
   const k = scores.length;
-  const keys = scores.map((score, j) => k * score - j); // exact: all below 2⁵³
+  const keys = scores.map((score, j) => k * score - j); // exact: everything is below 2⁵³
   const least = at(Float64Array.from(keys).sort(), k - t);
   const numbers = Array.from(keys, (_, j) => j);
   const isBest = (/** @type {number} */ j) => at(keys, j) >= least;

@@ -1,4 +1,6 @@
-/** Public random directions that a device, in any language, and the server expand alike. */
+/**
+ * Expand public random directions, in the same way on devices in any language and on the server.
+ */
 
 import { at } from "../features.js";
 
@@ -10,12 +12,12 @@ const BYTES = 4;
 /** The largest whole number that a gradient is rounded to. */
 const FINEST = 2 ** 16;
 
-/** A gradient whose numbers are all smaller than this is rounded to zeros. */
+/** A gradient of which every number is smaller than this is rounded to zeros. */
 const SMALLEST = 2 ** -500;
 
 /**
- * k directions in d dimensions. A codeword is d small integers, each the number of ones in a
- * random byte, less 4. It need not be secret or hard to predict: privacy holds for every codebook.
+ * Hold k directions in d dimensions. A codeword is d small integers, each the number of ones in a
+ * random byte, minus 4. It need not be secret or hard to predict: privacy holds for every codebook.
  */
 export class Codebook {
   #row;
@@ -31,7 +33,7 @@ export class Codebook {
   }
 
   /**
-   * ⟨v_j, whole⟩ for j < k, exact, in a time that depends on d and k alone.
+   * Compute ⟨v_j, whole⟩ for j < k, exactly, in a time that depends on d and k alone.
    *
    * @param {Float64Array} whole d whole numbers of at most 2¹⁶, so that sums stay below 2⁵³.
    * @param {number} k
@@ -46,7 +48,7 @@ export class Codebook {
   }
 
   /**
-   * The numbers of ones in the bytes of codeword j, weighted by u.
+   * Sum the numbers of ones in the bytes of codeword j, weighted by u.
    *
    * @param {Float64Array} u As many numbers as there are bytes.
    * @param {number} j
@@ -67,7 +69,7 @@ export class Codebook {
 }
 
 /**
- * Round u to the whole numbers ⌊2¹⁶·u_j/max|u| + ½⌋, and say how long it is.
+ * Round u to the whole numbers ⌊2¹⁶·u_j/max|u| + ½⌋, and return its length.
  *
  * Processors take many times as long for floats near 2⁻¹⁰⁷⁴ as for others. A server that chooses w
  * could make the numbers of u such floats for some samples and not for others, and read from the
@@ -80,7 +82,7 @@ export function inWholeNumbers(u) {
   const largest = u.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
   const sound = largest >= SMALLEST && largest < Infinity;
   const top = sound ? largest : 1;
-  const least = sound ? top / (4 * FINEST) : NaN; // nothing reaches NaN
+  const least = sound ? top / (4 * FINEST) : NaN; // NaN fails every comparison
   const whole = u.map((value) => {
     const kept = Math.abs(value) >= least ? value : 0;
     return Math.floor((kept / top) * FINEST + 0.5);
@@ -95,7 +97,7 @@ function randomWord(counter, seed) {
 }
 
 /**
- * Turn words into others, one to one, so that every bit depends on every bit and the key.
+ * Permute words so that every bit depends on every bit and on the key.
  *
  * @type {(x: number, key: number) => number}
  */
@@ -107,7 +109,7 @@ function mix(x, key) {
 }
 
 /**
- * Turn every byte into the number of its ones: of pairs of bits, of fours, of eights.
+ * Replace every byte by the number of its ones: by pairs of bits, by fours, by eights.
  *
  * @param {number} x
  */

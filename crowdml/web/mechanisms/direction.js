@@ -1,4 +1,4 @@
-/** A check-in that says one of k directions: privacy for everything in it at once. */
+/** Make check-ins that name one of k directions: privacy for everything in a check-in at once. */
 
 import { nearest, shown as rounded, times } from "../figures.js";
 import { Loss } from "../loss.js";
@@ -16,7 +16,7 @@ import { Codebook, inWholeNumbers } from "./codebook.js";
 
 const KIND = "direction";
 
-/** S·b: an average gradient this long or longer counts as a direction alone. */
+/** S·b: an average gradient at least this long counts only by its direction. */
 const LENGTH = 0.3;
 
 const WORD = 2 ** 32;
@@ -127,7 +127,7 @@ export class DirectionMechanism {
   }
 
   /**
-   * A short u is turned round with a chance that makes its length right on average.
+   * Return the probability to reverse a short u, which makes its length right on average.
    *
    * @param {number} length
    */
@@ -138,7 +138,7 @@ export class DirectionMechanism {
 }
 
 /**
- * The truth about one sample, or by chance another number.
+ * Send the truth about one sample, or a random other number.
  *
  * @param {readonly number[]} truths For each sample.
  * @param {Choice} choice
@@ -153,7 +153,7 @@ function respond(truths, choice, chance) {
 }
 
 /**
- * The least number of check-ins of which these shares are whole numbers.
+ * Return the least number of check-ins for which these shares are whole numbers.
  *
  * @param {number[]} shares
  */
@@ -249,7 +249,7 @@ function sentenceOf({ role, n, of, truth }, { directions, counted, tolerance }) 
 }
 
 /**
- * Say how well chance hides what is sent, for a promise that is for the whole person.
+ * Say how well randomness hides what is sent, for a promise to the whole person.
  *
  * @param {PrivacyPromise} promise
  */

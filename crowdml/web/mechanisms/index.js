@@ -1,4 +1,4 @@
-/** The mechanisms that a task can name: the browser's only list of them. */
+/** List the mechanisms that a task can name; the browser has no other list of them. */
 
 import { DeviceError } from "../errors.js";
 import { phrase } from "../phrase.js";
@@ -18,7 +18,7 @@ export const MECHANISMS = {
 export const kindOf = (name) => /** @type {MechanismKind} */ (MECHANISMS[name]);
 
 /**
- * Find what reads an event. One that nothing reads must not count as free.
+ * Find the kind that reads an event. An event that no kind reads must not count as free.
  *
  * @param {CheckinEvent} event
  */

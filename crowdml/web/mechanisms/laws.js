@@ -1,4 +1,4 @@
-/** The laws of noise: the norm that they are for, and how strong they are at a level of privacy. */
+/** Define the laws of noise: their norm, and their strength at a level of privacy. */
 
 /** @import { Law } from "../types.js" */
 

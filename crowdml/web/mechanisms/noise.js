@@ -1,4 +1,4 @@
-/** The mechanisms `gaussian` and `laplace` in a task. */
+/** Define the mechanisms `gaussian` and `laplace` of a task. */
 
 import { decodeGradient } from "../codec.js";
 import { counted } from "../figures.js";
@@ -13,11 +13,11 @@ import { KIND, NoiseMechanism, lossOf } from "./noisy.js";
  * } from "../types.js"
  */
 
-/** Beyond these, noise would not fit the wire's integers, or would be no noise at all. */
+/** Beyond these, noise would not fit the wire's integers, or would always be 0. */
 const SMALLEST = 1e-9;
 const LARGEST = 1e6;
 
-/** Numbers of a gradient that are shown beside the truth. */
+/** The number of a gradient's values that are shown beside the truth. */
 const SHOWN = 6;
 
 /** @param {NoiseEvent} event */
@@ -71,7 +71,7 @@ const NOISE = {
 };
 
 /**
- * JSON has no infinity, so no noise is written "inf".
+ * Accept "inf" for no noise, since JSON has no infinity.
  *
  * @param {Rule<number>} rule
  * @returns {Rule<WrittenLevel>}

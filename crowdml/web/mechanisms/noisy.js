@@ -1,4 +1,6 @@
-/** Noise on the average gradient and on counts: the paper's mechanism, and its Gaussian sister. */
+/**
+ * Add noise to the average gradient and to counts: the paper's mechanism, and its Gaussian variant.
+ */
 
 import { encodeGradient } from "../codec.js";
 import { InvalidInput } from "../errors.js";
@@ -21,11 +23,11 @@ const INT32_MAX = 2 ** 31 - 1;
 
 const ONE_SAMPLE = 1;
 
-/** As long as one number of noise takes, with room. */
+/** The time for one number of noise, with room. */
 const STEPS_OF_NOISE = 100;
 
 /**
- * Bound, quantise, add noise, and say what it cost. A replaced sample changes n_e by one, and
+ * Bound, quantise, add noise, and return what it cost. A replaced sample changes n_e by one, and
  * moves two label bins by one each.
  *
  * @implements {Mechanism}
@@ -80,7 +82,7 @@ export class NoiseMechanism {
   }
 
   /**
-   * Exactly the event's noise for the average gradient, the error and the label counts.
+   * Add exactly the event's noise to the average gradient, the error and the label counts.
    *
    * Errors are counted on the held-out samples, or on all where there are none; gradients are
    * averaged over the samples really used for them. λw is added in whole steps after the noise: it
@@ -113,8 +115,8 @@ export class NoiseMechanism {
   }
 
   /**
-   * Whether an event is for this many samples and this mechanism. The sensitivities count too: noise
-   * for a smaller one would hide too little.
+   * Decide whether an event is for this many samples and this mechanism. The sensitivities count
+   * too: noise for a smaller sensitivity would hide too little.
    *
    * @type {(event: NoiseEvent, samples: number) => boolean}
    */
@@ -182,9 +184,11 @@ function clamp(value, bound) {
 }
 
 /**
- * Releases that looked at the same sample add up; training and held-out samples are disjoint, so
- * the dearer of the two counts: ε_g + ε_e + ε_y, or max(ε_g, ε_e) + ε_y with held-out samples. Of
- * samples that are replaced at once, by group privacy nε, or n²ρ.
+ * Add up the releases that looked at the same sample.
+ *
+ * Training and held-out samples are disjoint, so the more expensive of the two counts: ε_g + ε_e +
+ * ε_y, or max(ε_g, ε_e) + ε_y with held-out samples. For n samples that are replaced at once, group
+ * privacy gives nε, or n²ρ.
  *
  * @param {NoiseEvent} event
  * @param {number} [n] Samples that are replaced.

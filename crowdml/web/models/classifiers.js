@@ -5,7 +5,7 @@ import { LinearModel } from "./linear.js";
 
 /**
  * Exponents are cut here, so that no slope, and no product of a slope, is so close to 0 that
- * processors take longer for it: time would tell which samples have such.
+ * processors take longer for it: the time would reveal which samples have such slopes.
  */
 const SMALLEST_EXPONENT = -60;
 

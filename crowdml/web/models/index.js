@@ -1,4 +1,4 @@
-/** The kinds of models that a task can name: the only list of them in the browser. */
+/** List the kinds of models that a task can name; the browser has no other list of them. */
 
 import { Hinge, Softmax } from "./classifiers.js";
 import { Huber, Ridge } from "./regression.js";

@@ -1,12 +1,12 @@
-/** The family of linear models: scores s = W x, then a loss of the scores. */
+/** Define linear models: scores s = W x, then a loss of the scores. */
 
 import { at, lengthOf, root } from "../features.js";
 
 /** @import { MeanGradient, Norm } from "../types.js" */
 
 /**
- * The share of S that is kept free for the rounding of floats; `crowdml/models/clipping.py` proves
- * that it is enough.
+ * Return the share of S that is kept free for the rounding of floats; `crowdml/models/clipping.py`
+ * proves that it is enough.
  *
  * @param {number} n The gradients that are averaged.
  */
@@ -41,7 +41,7 @@ export class LinearModel {
   }
 
   /**
-   * A proven bound on ‖∇l(x, y)‖ over all w, y and ‖x‖ ≤ 1, all in this norm; or Infinity.
+   * Return a proven bound on ‖∇l(x, y)‖ over all w, y and ‖x‖ ≤ 1, all in this norm; or Infinity.
    *
    * @param {Norm} norm
    */
@@ -82,7 +82,7 @@ export class LinearModel {
   }
 
   /**
-   * The average of the per-sample gradients ∇_w l(h(x; w), y), each first shrunk to ‖g_i‖ ≤ clip.
+   * Average the per-sample gradients ∇_w l(h(x; w), y), each first shrunk to ‖g_i‖ ≤ clip.
    *
    * @type {MeanGradient}
    */

@@ -1,4 +1,4 @@
-/** The sensors that a task can name: the only list of them in the browser. */
+/** List the sensors that a task can name; the browser has no other list of them. */
 
 import * as light from "./light.js";
 import * as motion from "./motion.js";
@@ -46,7 +46,7 @@ export function missing({ name }) {
 }
 
 /**
- * Whether participants enter numbers, so that there are no readings.
+ * Decide whether participants enter numbers, so that there are no readings.
  *
  * @param {{kind: string}} sensor
  */

@@ -1,4 +1,4 @@
-/** Light: the illuminance in lux, where the browser has a light sensor. */
+/** Read light: the illuminance in lux, where the browser has a light sensor. */
 
 import { phrase } from "../phrase.js";
 import { refusal } from "./trouble.js";
@@ -14,7 +14,7 @@ export function supported() {
 
 /** @type {Source["start"]} */
 export async function start(onReading, { rate }) {
-  // Few browsers have it, so their types do not know it.
+  // Few browsers have the sensor, so TypeScript has no type for it.
   const sensor = new /** @type {any} */ (globalThis).AmbientLightSensor({ frequency: rate });
   await new Promise((resolve, reject) => {
     sensor.onactivate = resolve;
@@ -22,7 +22,7 @@ export async function start(onReading, { rate }) {
       reject(refusal(name, error));
     sensor.start();
   });
-  // The sensor speaks only when the light changes; a window needs every tick.
+  // The sensor reports only when the light changes; a window needs every tick.
   const timer = setInterval(() => {
     if (sensor.illuminance != null) onReading(performance.now() / 1000, sensor.illuminance);
   }, 1000 / rate);

@@ -1,4 +1,4 @@
-/** Motion: the length of the acceleration vector, gravity included, in m/s². */
+/** Read motion: the length of the acceleration vector, gravity included, in m/s². */
 
 import { phrase } from "../phrase.js";
 import { SensorTrouble, refusal } from "./trouble.js";
@@ -13,7 +13,7 @@ export function supported() {
   return "DeviceMotionEvent" in globalThis;
 }
 
-/** iOS asks the participant, and does so only right after a tap. */
+/** Ask for permission: iOS asks the participant, and only right after a tap. */
 export async function ask() {
   const kind = /** @type {{requestPermission?: () => Promise<string>}} */ (
     globalThis.DeviceMotionEvent
@@ -31,7 +31,7 @@ export async function ask() {
   }
 }
 
-/** Whether motion is felt at all: computers have the event, and no sensor behind it. */
+/** Check that motion events really come: computers have the event without a sensor behind it. */
 export function present() {
   return new Promise((resolve) => {
     const end = (/** @type {boolean} */ found) => {

@@ -1,4 +1,4 @@
-/** Sound: the microphone's level, root mean square, 0 … 1. Nothing is recorded. */
+/** Read sound: the microphone's level, root mean square, 0 … 1. Nothing is recorded. */
 
 import { phrase } from "../phrase.js";
 import { refusal } from "./trouble.js";
@@ -8,7 +8,7 @@ import { refusal } from "./trouble.js";
 export const name = phrase("microphone");
 export const unit = phrase("of full level");
 
-/** As the microphone hears it: a browser's clean-up would change the level. */
+/** Take the sound as it is: a browser's filters would change the level. */
 const RAW = { echoCancellation: false, noiseSuppression: false, autoGainControl: false };
 
 export function supported() {

@@ -1,4 +1,4 @@
-/** Speed: in m/s, from the location service. The place itself is dropped at once. */
+/** Read speed in m/s from the location service. The place itself is dropped at once. */
 
 import { phrase } from "../phrase.js";
 import { refusal } from "./trouble.js";
@@ -21,7 +21,7 @@ export function start(onReading) {
         if (coords.speed !== null) onReading(timestamp / 1000, coords.speed);
       },
       ({ code, PERMISSION_DENIED, message }) => {
-        // Anything else may pass: a tunnel, a cold start.
+        // Other errors may pass, as in a tunnel or after a cold start.
         if (code !== PERMISSION_DENIED) return resolve(stop);
         stop();
         const error = new DOMException(message, "NotAllowedError");

@@ -1,4 +1,4 @@
-/** Why a sensor cannot be read, and what the participant can do. */
+/** Say why a sensor cannot be read, and what the participant can do. */
 
 import { CrowdmlError } from "../errors.js";
 

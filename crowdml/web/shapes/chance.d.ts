@@ -1,6 +1,6 @@
-/** What draws at random, and how much noise it adds. */
+/** Sources of random numbers, and amounts of noise. */
 
-/** How much noise. */
+/** An amount of noise. */
 export interface Amount {
   /** The largest change, in integer steps and in the norm of the law, when one sample is replaced. */
   readonly sensitivity: number;
@@ -13,7 +13,7 @@ export interface Draw {
   below(n: number): number;
 }
 
-/** All that is random in a device. */
+/** All randomness of a device. */
 export interface Chance extends Draw {
   /** 128 random bits as 22 characters. */
   token(): string;

@@ -1,17 +1,17 @@
-/** What a device is told by its page. */
+/** What a page gives to a device. */
 
 import type { Waiting } from "../waiting.js";
 import type { Chance, Draw } from "./chance.js";
 import type { Limits } from "./memory.js";
 import type { Transport, TransportOptions } from "./network.js";
 
-/** What a participant may say when joining. */
+/** What a participant may choose when joining. */
 export interface JoinOptions {
   /** An invite code, where the task asks for one. */
   invite?: string;
-  /** Refuse to join unless the terms have this hash. */
+  /** Reject the task unless its terms have this hash. */
   termsSha256?: string;
-  /** By default one check-in's cost, and all check-ins of the terms, or twenty. */
+  /** By default the cost of one check-in, and of all check-ins of the terms, or twenty. */
   limits?: Limits;
   /** Join even a task that is not private. */
   acceptNoPrivacy?: boolean;
@@ -22,7 +22,7 @@ export interface Options extends TransportOptions {
   url?: string;
   /** The way to the server; by default fetch. */
   transport?: Transport;
-  /** All that is random; by default from the browser's generator. */
+  /** All randomness; by default from the browser's generator. */
   chance?: Chance;
   /** When to try again; by default soon, and after each failure later. */
   waiting?: Waiting;

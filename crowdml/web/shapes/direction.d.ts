@@ -3,9 +3,9 @@
 import type { CheckinEvent, Odds } from "./mechanism.js";
 import type { ModelSettings } from "./model.js";
 
-/** One number left the device, chosen so that whatever is in the check-in is hidden. */
+/** One number that left the device, chosen so that everything in the check-in is hidden. */
 export interface DirectionEvent extends CheckinEvent {
-  /** That of the check-in, 1, 2, … */
+  /** The number of the check-in, 1, 2, … */
   readonly number: number;
   readonly role: "train" | "evaluate" | "count";
   /** ε for everything in the check-in at once. */
@@ -39,12 +39,12 @@ export interface Directed {
 
 /** How the number that was sent was chosen. */
 export interface DirectionTruth extends Odds {
-  /** Of a direction: whether it is one of those that suit the samples best. */
+  /** Of a direction: whether it is among the directions that suit the samples best. */
   fits?: boolean;
-  /** Where it is no direction: the number that would have been true. */
+  /** If no direction was sent: the number that would have been true. */
   answer?: number;
   /** How many numbers suit the samples best. */
   best: number;
-  /** How many there are. */
+  /** How many numbers there are. */
   numbers: number;
 }

@@ -1,4 +1,4 @@
-/** What hides samples, what that costs, and who reads it. */
+/** How samples are hidden, what that costs, and who reads it. */
 
 import type { Loss } from "../loss.js";
 import type { Minibatch } from "../minibatch.js";
@@ -23,7 +23,7 @@ export interface CheckinEvent {
 
 /** Where a check-in belongs, and the public numbers drawn for it. */
 export interface Place {
-  /** That of the check-in, 1, 2, … */
+  /** The number of the check-in, 1, 2, … */
   readonly number: number;
   /** Two words from which its codebook is expanded. */
   readonly seed: readonly [number, number];
@@ -50,7 +50,7 @@ export interface Mechanism {
   readonly norm: Norm;
   /** How many numbers a check-in carries. */
   readonly numbers: number;
-  /** About how many products of numbers it takes to hide one gradient: a public number. */
+  /** About how many multiplications it takes to hide one gradient: a public number. */
   readonly effort: number;
   /** How many directions there are to choose from, where one is sent. */
   readonly directions?: number;
@@ -58,9 +58,11 @@ export interface Mechanism {
   readonly roles?: readonly RoleShare[];
   /** What a check-in of `nSamples` samples will send: known before anything is sent. */
   event(nSamples: number, place: Place): CheckinEvent;
-  /** What that costs, wherever it belongs. */
+  /** What such a check-in costs, at any place. */
   cost(nSamples: number): Loss;
-  /** Of a minibatch, exactly what the event says, and no more; and the truth, which stays. */
+  /**
+   * Makes exactly what the event says from a minibatch, and the truth, which stays on the device.
+   */
   makePayload(
     minibatch: Minibatch,
     event: CheckinEvent,
@@ -75,11 +77,11 @@ export type WrittenLevel = number | "inf";
 /** What the privacy terms of every mechanism have. */
 export interface PrivacyTerms {
   readonly mechanism: string;
-  /** At least what a check-in costs. */
+  /** The declared ε, at least what a check-in costs. */
   readonly epsilon: WrittenLevel;
 }
 
-/** What a task can name, and everything that others ask about it. */
+/** A mechanism that a task can name, and everything that other modules ask about it. */
 export interface MechanismKind<
   R extends Rule<PrivacyTerms> = Rule<any>,
   E extends CheckinEvent = any,
@@ -87,7 +89,7 @@ export interface MechanismKind<
   Truth = any,
 > {
   readonly terms: R;
-  /** Throws `InvalidInput` for terms that it cannot keep. */
+  /** Throws `InvalidInput` for terms that the mechanism cannot keep. */
   make(privacy: ReturnType<R>, terms: Terms, model: LinearModel): Mechanism;
   /** The sentences that say what a check-in sends, by their names in `LEAVES`, in that order. */
   sends(promise: PrivacyPromise): Iterable<[string, Phrase]>;
@@ -98,13 +100,13 @@ export interface MechanismKind<
 export interface EventKind<E extends CheckinEvent = any, Message = any, Truth = any> {
   /** The `kind` of its events. */
   readonly tag: string;
-  /** What each sample loses, or the whole check-in, whichever is the mechanism's unit. */
+  /** What the mechanism's unit loses: each sample, or the whole check-in. */
   loss(event: E): Loss;
   /** What is lost when every sample of the check-in is replaced at once. */
   wholeLoss(event: E): Loss;
   /** What was sent, in two words. */
   summary(event: E): Phrase;
-  /** What was sent beside what is true, for the participant. */
+  /** What was sent, and what is true, for the participant. */
   shown(message: Message, truth: Truth, labels: readonly string[]): Shown;
 }
 
@@ -116,15 +118,15 @@ export type Row = [what: Cell, truth: Cell, sent: Cell];
 
 export interface Shown {
   rows: Row[];
-  /** Where one number was chosen: how likely it was. */
+  /** How likely the number was that was chosen. */
   chance?: Odds;
 }
 
 export interface Odds {
   /** The probability of this number, given the samples. */
   readonly chance: number;
-  /** The most that it can be, whatever the samples are. */
+  /** The largest probability for any samples. */
   readonly likely: number;
-  /** The least. */
+  /** The smallest probability for any samples. */
   readonly unlikely: number;
 }

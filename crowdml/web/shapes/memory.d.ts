@@ -48,7 +48,7 @@ export interface LedgerLine {
 export interface Approval {
   place: Place;
   event: CheckinEvent;
-  /** How many samples it uses: the oldest ones in the buffer. */
+  /** How many samples it uses: the oldest in the buffer. */
   nSamples: number;
 }
 
@@ -58,7 +58,7 @@ export interface RightCount {
   samples: number;
 }
 
-/** A check-in, what it tells, and the truth behind it, which stays on the device. */
+/** A check-in, what it sends, and the truth behind it, which stays on the device. */
 export interface Written {
   checkin: WrittenCheckin;
   event: CheckinEvent;
@@ -85,7 +85,7 @@ export interface PublicResults {
   errors: readonly PastError[];
 }
 
-/** What the device keeps of a task for when there is no network; leaving erases it. */
+/** What the device keeps of a task for times without a network; leaving erases it. */
 export interface Kept {
   results?: PublicResults;
   /** The learnt model, as the server exports it. */

@@ -8,7 +8,7 @@ export type Norm = 1 | 2;
 /** One row of numbers per sample. */
 export type Rows = readonly Float64Array[];
 
-/** What a model is told by the `model` section of the terms. */
+/** What the `model` section of the terms says to a model. */
 export interface ModelSpec {
   readonly intercept: boolean;
   /** A real target is missed when the prediction is off by more than this. */
@@ -23,7 +23,7 @@ export interface ModelKind {
   make(spec: ModelSpec, nFeatures: number, nClasses: number): LinearModel;
 }
 
-/** What every mechanism is told about the model. */
+/** What every mechanism knows about the model. */
 export interface ModelSettings {
   /** d, the number of parameters. */
   size: number;

@@ -1,4 +1,4 @@
-/** What a device and its server tell each other. */
+/** What a device and its server send to each other. */
 
 import type { ANSWER, CHECKOUT, ENROLLED, TASK } from "../transport.js";
 
@@ -15,7 +15,7 @@ export interface Enrol {
   invite?: string;
 }
 
-/** The parameters, and the hash of the terms on which the server now takes check-ins. */
+/** The parameters, and the hash of the terms on which the server now accepts check-ins. */
 export interface CheckedOut {
   checkout: Checkout;
   termsSha256: string;

@@ -30,7 +30,7 @@ export interface NoiseEvent extends CheckinEvent {
 /** A law of integer noise. */
 export interface Law {
   readonly norm: Norm;
-  /** How far rounding can move so many numbers, in steps and in this norm. */
+  /** How far rounding can move `n` numbers, in steps and in this norm. */
   rounding(size: number): number;
   /** How far two counts move together that move by one each. */
   readonly twoBins: number;

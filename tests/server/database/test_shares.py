@@ -128,15 +128,15 @@ def noisy_task(mechanism: str) -> Task:
     )
 
 
-def entry(seq: int, device: int, told: Noisy) -> LogEntry:
-    data = msgspec.msgpack.encode(told)
-    return LogEntry(1, seq, device, f"{seq}", 0, seq - 1, None, told.samples, data, f"{device}")
+def entry(seq: int, device: int, payload: Noisy) -> LogEntry:
+    data = msgspec.msgpack.encode(payload)
+    return LogEntry(1, seq, device, f"{seq}", 0, seq - 1, None, payload.samples, data, f"{device}")
 
 
-def lie(mechanism: NoiseMechanism, told: Noisy, w: np.ndarray[Any, Any]) -> Noisy:
+def lie(mechanism: NoiseMechanism, payload: Noisy, w: np.ndarray[Any, Any]) -> Noisy:
     """Push w back to where it came from, as hard as the gate accepts."""
-    most = mechanism.plausible_gradient(told.samples)
-    return msgspec.structs.replace(told, gradient=(most * np.sign(w)).astype("<i4").tobytes())
+    most = mechanism.plausible_gradient(payload.samples)
+    return msgspec.structs.replace(payload, gradient=(most * np.sign(w)).astype("<i4").tobytes())
 
 
 @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
@@ -158,13 +158,13 @@ def test_a_device_that_lies_does_not_wreck_a_model(mechanism: str, lies: int) ->
     shortened = 0
     for i, rows in enumerate(order):
         minibatch = Minibatch(model, fold.w, x[rows], DATA.y_train[rows])
-        told = made.make_payload(minibatch, made.event(52), Place("0" * 64, str(i), 0), chance)
+        payload = made.make_payload(minibatch, made.event(52), Place("0" * 64, str(i), 0), chance)
         assert fold.learning.usual is not None
-        length = float(np.linalg.norm(np.frombuffer(told.gradient, "<i4") * 2.0**told.grid))
+        length = float(np.linalg.norm(np.frombuffer(payload.gradient, "<i4") * 2.0**payload.grid))
         shortened += length > fold.learning.usual.limit
-        fold.apply(entry(fold.version + 1, i, told))
+        fold.apply(entry(fold.version + 1, i, payload))
         if i in when:
-            fold.apply(entry(fold.version + 1, 96, lie(made, told, fold.w)))
+            fold.apply(entry(fold.version + 1, 96, lie(made, payload, fold.w)))
     x_test = DATA.x_test / np.maximum(
         np.linalg.norm(DATA.x_test, made.norm, axis=1, keepdims=True), 1.0
     )
@@ -177,10 +177,10 @@ def test_a_snapshot_holds_what_is_usual() -> None:
     task = noisy_task("laplace")
     made, fold, rng = task.terms.mechanism(), Fold(task, "0" * 64), np.random.default_rng(0)
     assert isinstance(made, NoiseMechanism)
-    told = Noisy(52, 0, 3, (20, 20, 12), made.grid(52), b"")
+    payload = Noisy(52, 0, 3, (20, 20, 12), made.grid(52), b"")
     for seq in range(1, 300):
         g = rng.normal(0, 100 * (1 + seq % 7), made.size).astype("<i4").tobytes()
-        fold.apply(entry(seq, seq, msgspec.structs.replace(told, gradient=g)))
+        fold.apply(entry(seq, seq, msgspec.structs.replace(payload, gradient=g)))
         if seq % 50 == 0:
             again = Fold.from_bytes(task, "0" * 64, fold.to_bytes())
             assert_same(again, fold)

@@ -421,13 +421,13 @@ def test_listeners_do_not_keep_the_server_from_stopping(start: Start) -> None:
 # Operations
 
 
-@pytest.mark.parametrize(("wait", "told"), [(0.2, "1"), (1.0, "1"), (1.4, "2"), (59.2, "60")])
-def test_waiting_as_long_as_the_header_says_is_enough(wait: float, told: str) -> None:
+@pytest.mark.parametrize(("wait", "header"), [(0.2, "1"), (1.0, "1"), (1.4, "2"), (59.2, "60")])
+def test_waiting_as_long_as_the_header_says_is_enough(wait: float, header: str) -> None:
     """Check that waiting times are rounded up, because the header has whole seconds only."""
     request = Request({"type": "http", "app": create_app(Settings(database="sqlite://"))})
     refusal = rejected("too-frequent", "slowly", retry_after=wait)
     response = asyncio.run(refuse(request, refusal))
-    assert response.headers["retry-after"] == told
+    assert response.headers["retry-after"] == header
 
 
 # Secrets

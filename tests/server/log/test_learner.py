@@ -101,9 +101,9 @@ def test_staleness_is_recorded(store: Store) -> None:
     learner = new_learner(store, task)
     for arrival in arrivals(task, 4):
         learner.ingest([arrival])
-    told = statistics(learner)
-    assert told.staleness_mean == (0 + 1 + 2 + 3) / 4
-    assert told.staleness_max == 3
+    shown = statistics(learner)
+    assert shown.staleness_mean == (0 + 1 + 2 + 3) / 4
+    assert shown.staleness_max == 3
 
 
 # Each check-in counts once

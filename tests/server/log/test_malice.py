@@ -62,9 +62,9 @@ def codebook_at(task: Task, place: Place) -> Codebook:
 
 def step(task: Task, place: Place, direction: int) -> Array:
     """Return how w moves if the log holds only this check-in, in units of the rate."""
-    told = msgspec.msgpack.encode(Directed(place.number, direction))
+    payload = msgspec.msgpack.encode(Directed(place.number, direction))
     fold = Fold(task, place.terms_sha256)
-    fold.apply(LogEntry(1, 1, 0, "id", 0, 0, place.number, None, told, place.device))
+    fold.apply(LogEntry(1, 1, 0, "id", 0, 0, place.number, None, payload, place.device))
     assert task.optimizer.c is not None
     return -fold.w / task.optimizer.c
 

@@ -82,7 +82,7 @@ def test_an_edit_is_published_though_no_check_in_came(store: Store) -> None:
     assert learner.published.statistics(0, 0.0).max_updates == 20
 
 
-def test_nothing_is_published_anew_without_a_change(store: Store) -> None:
+def test_nothing_is_published_again_without_a_change(store: Store) -> None:
     task = make_task()
     learner = new_learner(store, task)
     learner.ingest(arrivals(task, 3))

@@ -36,15 +36,15 @@ def test_totals_are_the_sums_of_the_log(store: Store) -> None:
     learner = new_learner(store, task)
     incoming = arrivals(task, 20)
     learner.ingest(incoming)
-    told = statistics(learner)
+    shown = statistics(learner)
     messages = [a.checkin for a in incoming if isinstance(a.checkin, NoisyCheckin)]
     samples = sum(message.samples for message in messages)
-    assert told.samples == samples
-    assert told.active_devices == 3
+    assert shown.samples == samples
+    assert shown.active_devices == 3
     totals = learner.committed_fold().learning.totals
     assert totals.evaluated == sum(message.heldout or message.samples for message in messages)
     assert totals.errors == sum(m.errors for m in messages)
-    for k, estimate in enumerate(told.labels):
+    for k, estimate in enumerate(shown.labels):
         assert estimate.value == sum(m.labels[k] for m in messages) / samples
 
 
@@ -62,17 +62,17 @@ def covers(estimate: Estimate | None, truth: float) -> bool:
 
 
 def test_a_new_task_knows_nothing(store: Store) -> None:
-    told = statistics(new_learner(store, people()))
-    assert (told.error, told.labels, told.samples) == (None, (), None)
+    shown = statistics(new_learner(store, people()))
+    assert (shown.error, shown.labels, shown.samples) == (None, (), None)
 
 
 def test_training_check_ins_say_nothing_about_errors(store: Store) -> None:
     task = people(collection__checkins=10, collection__evaluators=0.0, collection__counters=0.0)
     learner = new_learner(store, task)
     learner.ingest(arrivals(task, 30))
-    told = statistics(learner)
-    assert (told.version, told.active_devices) == (30, 3)
-    assert (told.error, told.labels) == (None, ())
+    shown = statistics(learner)
+    assert (shown.version, shown.active_devices) == (30, 3)
+    assert (shown.error, shown.labels) == (None, ())
 
 
 def test_samples_that_nobody_sends_are_not_known(store: Store) -> None:
@@ -106,15 +106,15 @@ def test_estimates_cover_the_truth(store: Store, epsilon: float) -> None:
     learner = new_learner(store, task, n=6000)
     rng = np.random.default_rng(3)
     ingest_now(learner, responding(task, 6000, 0.3, rng, SHARES))
-    told = statistics(learner)
+    shown = statistics(learner)
     n = learner.committed_fold().learning.totals.evaluated
     assert 2500 < n < 3500
-    assert covers(told.error, 0.3)
-    for estimate, share in zip(told.labels, SHARES, strict=True):
+    assert covers(shown.error, 0.3)
+    for estimate, share in zip(shown.labels, SHARES, strict=True):
         assert covers(estimate, share)
-    assert told.error is not None
+    assert shown.error is not None
     plain = TWO_SIDED_95 * spread(epsilon) / n**0.5
-    assert plain < told.error.margin < 4 * plain, "wider by what the model may have learnt since"
+    assert plain < shown.error.margin < 4 * plain, "wider by what the model may have learnt since"
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 4.0, 10.0])
@@ -147,9 +147,9 @@ def test_numbers_have_errors_and_no_labels(store: Store) -> None:
     task = people(model__kind="ridge", target__labels=None, collection__evaluators=0.9)
     learner = new_learner(store, task, n=2000)
     ingest_now(learner, responding(task, 2000, 0.2, np.random.default_rng(0)))
-    told = statistics(learner)
-    assert told.labels == ()
-    assert covers(told.error, 0.2)
+    shown = statistics(learner)
+    assert shown.labels == ()
+    assert covers(shown.error, 0.2)
 
 
 def sent(incoming: list[Arrival]) -> list[DirectedCheckin]:
@@ -162,8 +162,8 @@ def test_every_answer_counts_for_its_label(store: Store) -> None:
     learner = new_learner(store, task)
     incoming = arrivals(task, 30)
     learner.ingest(incoming)
-    told = statistics(learner)
-    assert sum(estimate.value for estimate in told.labels) == pytest.approx(1.0)
+    shown = statistics(learner)
+    assert sum(estimate.value for estimate in shown.labels) == pytest.approx(1.0)
     answers = [each.answer for each in sent(incoming) if each.answer is not None]
     evaluated = sum(each.wrong is not None for each in sent(incoming))
     totals = learner.committed_fold().learning.totals
@@ -171,7 +171,7 @@ def test_every_answer_counts_for_its_label(store: Store) -> None:
     assert (totals.evaluated, totals.evaluations) == (evaluated, evaluated)
     assert 0 < evaluated < 30 - len(answers)
     counts = np.bincount(answers, minlength=3)
-    assert np.argsort([e.value for e in told.labels]).tolist() == np.argsort(counts).tolist()
+    assert np.argsort([e.value for e in shown.labels]).tolist() == np.argsort(counts).tolist()
 
 
 def test_labels_come_only_from_counting_check_ins(store: Store, tmp_path: Path) -> None:
@@ -180,11 +180,11 @@ def test_labels_come_only_from_counting_check_ins(store: Store, tmp_path: Path) 
     learner = new_learner(store, task, snapshot_every=1)
     incoming = arrivals(task, 30)
     learner.ingest(incoming)
-    told = statistics(learner)
-    assert statistics(reopened(store, task)) == told, "a snapshot keeps what was counted"
+    shown = statistics(learner)
+    assert statistics(reopened(store, task)) == shown, "a snapshot keeps what was counted"
     mechanism = task.terms.mechanism()
     n = sum(each.answer is not None for each in sent(incoming))
-    for estimate in told.labels:
+    for estimate in shown.labels:
         expected = share_estimate(estimate.value * n, n, n, mechanism.label_variance)
         assert expected == estimate
     for field, kept in (("wrong", "labels"), ("direction", "labels"), ("answer", "error")):
@@ -197,4 +197,4 @@ def test_labels_come_only_from_counting_check_ins(store: Store, tmp_path: Path) 
         with closing(Store(f"sqlite:///{tmp_path / field}.db")) as fresh:
             again = new_learner(fresh, task)
             again.ingest(other)
-            assert getattr(statistics(again), kept) == getattr(told, kept), field
+            assert getattr(statistics(again), kept) == getattr(shown, kept), field

@@ -185,13 +185,13 @@ def test_the_window_is_of_reports_and_not_of_check_ins(store: Store) -> None:
     incoming = responding(task, 400, 0.0, np.random.default_rng(0))
     learner.ingest(incoming)
     assert learner.state is State.REACHED
-    told = [entry.payload for entry in store.log(learner.id)]
+    payloads = [entry.payload for entry in store.log(learner.id)]
     assert (
-        sum(b"wrong" in each for each in told)
+        sum(b"wrong" in each for each in payloads)
         == 10
         == len(learner.committed_fold().learning.reports)
     )
-    assert any(b"answer" in each for each in told), "an answer says nothing about the error"
+    assert any(b"answer" in each for each in payloads), "an answer says nothing about the error"
     assert learner.version > 50, "eight of ten train"
 
 

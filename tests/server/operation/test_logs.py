@@ -38,14 +38,14 @@ def test_one_object_a_line(start: Start) -> None:
         await_that(lambda: wire.get("/readyz").status == 200)
         assert wire.call("POST", CHECKINS, bodies[0], joined["token"]).status == 200
     assert server.stop() == 0
-    told = lines(server)
-    for line in told:
+    logged = lines(server)
+    for line in logged:
         assert {"time", "level", "logger", "message"} <= line.keys()
         assert line.keys() <= {"time", "level", "logger", "message", "task", "exception"}
         age = datetime.now(UTC) - datetime.fromisoformat(line["time"])
         assert 0 <= age.total_seconds() < 600
-    messages = [line["message"] for line in told]
-    of_the_task = [line["message"] for line in told if line.get("task") == "activity"]
+    messages = [line["message"] for line in logged]
+    of_the_task = [line["message"] for line in logged if line.get("task") == "activity"]
     assert messages[0].endswith(" started")
     assert messages[1] == f"listening on {server.url}"
     assert of_the_task[:2] == ["the task is paused", "the task is running"]

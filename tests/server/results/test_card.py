@@ -85,7 +85,7 @@ def test_what_people_read(store: Store) -> None:
         privacy__epsilon=300.0, collection__checkins=30, collection__evaluators=0.3
     )
     text = parts(model_card(learner_of(store, task, 300, devices=30)))[1]
-    for told in (
+    for passage in (
         "learnt from 300 check-ins of 30 devices.",
         "Your device sends numbers from which your samples can be worked out.",
         task.terms.owner, task.terms.contact, task.terms.purpose, "- **Answer**: still, walk, run.",
@@ -93,7 +93,7 @@ def test_what_people_read(store: Store) -> None:
         "**ε** = 300.0, **δ** = 0, for one person.", terms_hash(task.terms.text),
         "## Limits of use", 'load_model("activity.npz")',
     ):  # fmt: skip
-        assert told in text
+        assert passage in text
     assert "NOT PRIVATE.** It has ε = 300 for a person" in text
 
 

@@ -108,7 +108,7 @@ def test_cuts_favour_nobody() -> None:
     assert np.abs(np.asarray(sizes) / 4000 - 1.0).max() < 0.14
 
 
-def test_wrong_wishes() -> None:
+def test_wrong_arguments() -> None:
     data, rng = dataset(np.zeros(10)), np.random.default_rng(0)
     with pytest.raises(InvalidInput, match="1 … 10 devices, found 11"):
         data.assign(11, rng)

@@ -1,4 +1,4 @@
-"""Alembic's entry: migrate over the connection that the store hands in."""
+"""Migrate over the connection that the store hands in: Alembic's entry."""
 
 from alembic import context
 

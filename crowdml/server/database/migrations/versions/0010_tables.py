@@ -1,4 +1,4 @@
-"""The oldest tables that later versions take over.
+"""Create the oldest tables that later versions take over.
 
 There is nothing to run: a new database is made from the schema, and has the newest version at once.
 

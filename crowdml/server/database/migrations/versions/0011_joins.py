@@ -1,4 +1,4 @@
-"""From which networks devices joined, for a day; and how often a device left or was revoked.
+"""Record for a day from which networks devices joined, and how often one left or was revoked.
 
 Revision ID: 0011
 """

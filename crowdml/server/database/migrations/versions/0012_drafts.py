@@ -1,4 +1,4 @@
-"""Forms that owners have begun.
+"""Add the forms that owners have begun.
 
 Revision ID: 0012
 """

@@ -1,6 +1,6 @@
 /**
- * The device of a browser at work for an audit: reads one object from standard input, and writes
- * the bodies of check-ins, of the one side and of the other in turn, a line each.
+ * Make check-ins for an audit with the browser's device: read one object from standard input, and
+ * write the bodies of check-ins, from each side in turn, one on each line.
  */
 
 import { readFileSync } from "node:fs";
@@ -25,7 +25,7 @@ while (approval.place.number < number) {
 }
 const system = new Chance();
 /**
- * Where samples are set aside, the first are: only the noise is left to chance.
+ * Set aside always the first samples, so that only the noise is random.
  *
  * @type {Source}
  */
