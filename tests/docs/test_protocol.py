@@ -156,7 +156,7 @@ def fields(kind: Any, inside: str = "") -> Iterator[tuple[str, tuple[str, str]]]
         if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct):
             yield from fields(field.type, f"{name}.")
         elif name == "task":
-            yield name, ("text", "that of the address")
+            yield name, ("text", "as in the address")
         elif name == "sha256":
             yield name, ("text", "64 lower-case hexadecimal digits")
         elif name in ("privacy", "features.sensor", "model.start"):
