@@ -168,7 +168,7 @@ def fields(kind: Any, inside: str = "") -> Iterator[tuple[str, tuple[str, str]]]
 TERMS, START, PRIVACY, SENSOR = (
     table_rows(text)
     for text in re.split(
-        "A start has|A model has|A device that takes",
+        r"A start has|A model has|A\s+device\s+that\s+takes",
         PROTOCOL.partition("## 1.")[2].partition("## 2.")[0],
     )
 )
