@@ -1,4 +1,4 @@
-"""The audit finds coins that are a few percent wrong, in as many trials as docs/audit.md says."""
+"""The audit finds coins that are a few percent wrong, in as many trials as experiments/figures says."""
 
 import pytest
 
