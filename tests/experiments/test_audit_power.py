@@ -1,4 +1,4 @@
-"""The audit finds coins that are a few percent wrong, in as many trials as experiments/figures says."""
+"""Check that the audit finds coins that are a few percent wrong, as experiments/figures says."""
 
 import pytest
 
