@@ -1,6 +1,6 @@
 """Build documentation and reference as one static site: python -m docs.site FOLDER.
 
-The site needs no server and asks no other one for anything: every file is in its folder, and the
+The site needs no server and loads nothing from another one: every file is in its folder, and the
 search runs in the reader's browser.
 """
 
@@ -30,36 +30,43 @@ THEME = ROOT / "docs" / "theme"
 PICTURES = {".png", ".svg"}
 REFERENCE = "reference/crowdml.html"
 SECTIONS = {
-    "Start": ["README.md", "docs/tutorial.md", "docs/csv.md", "docs/tools.md", "docs/faq.md"],
-    "Use": [
-        "docs/tasks.md",
+    "Start": ["README.md"],
+    "Tutorial": ["docs/tutorial.md"],
+    "How-to": [
+        "docs/csv.md",
+        "docs/simulate.md",
+        "docs/models.md",
+        "docs/sklearn.md",
+        "docs/flower.md",
         "docs/portal.md",
         "docs/phone.md",
         "docs/apps.md",
         "docs/home.md",
-        "docs/models.md",
-        "docs/simulate.md",
-        "docs/sklearn.md",
-        "docs/flower.md",
+        "docs/operate.md",
+        "docs/watch.md",
     ],
-    "Run a server": ["docs/operate.md", "docs/watch.md", "docs/scale.md", "docs/platforms.md"],
-    "Understand": [
-        "docs/privacy.md",
-        "docs/threats.md",
-        "docs/audit.md",
-        "docs/decisions.md",
-        "ARCHITECTURE.md",
-    ],
-    "Look up": [
+    "Reference": [
         "docs/commands.md",
+        "docs/tasks.md",
         "docs/protocol.md",
+        "docs/platforms.md",
         "benchmarks/README.md",
         "experiments/README.md",
         "CHANGELOG.md",
     ],
+    "Explanation": [
+        "docs/privacy.md",
+        "docs/threats.md",
+        "docs/audit.md",
+        "docs/tools.md",
+        "docs/faq.md",
+        "docs/scale.md",
+        "docs/decisions.md",
+        "ARCHITECTURE.md",
+    ],
     "Take part": ["CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md"],
 }
-"""The pages of the menu. Files that a page links to become pages as well."""
+"""The pages of the menu, by kind. Files that a page links to become pages as well."""
 
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
 
@@ -182,7 +189,7 @@ def _reference_entries() -> Iterator[tuple[str, str, str]]:
 
 
 def pages() -> list[Page]:
-    """The pages of the menu, and all that they lead to."""
+    """Return the pages of the menu, and every page that they link to."""
     found = [Page(source) for sources in SECTIONS.values() for source in sources]
     for page in found:  # which grows meanwhile
         if Path(page.source).suffix not in PICTURES:

@@ -53,6 +53,24 @@ def test_every_document_is_in_the_menu(pages: dict[str, str]) -> None:
         assert "<h1 id=" in pages[Page(source).path], source
 
 
+def test_the_readme_groups_pages_as_the_menu_does() -> None:
+    steps = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Next steps")[2]
+    found: dict[str, list[str]] = {"Start": ["README.md"]}
+    for row in re.findall(r"^\| ([A-Z].*?) \| (.*) \|$", steps, re.MULTILINE):
+        kind = next(name for name in SECTIONS if row[0].startswith(name))
+        found.setdefault(kind, []).extend(re.findall(r"\]\(([^)]+)\)", row[1]))
+    assert found == SECTIONS
+
+
+@pytest.mark.parametrize("source", sorted(name for name in PAGES if name.startswith("docs/")))
+def test_a_page_begins_with_what_it_gives(source: str) -> None:
+    """Prose stands directly below the title, not a heading, a table, a list, code or a picture."""
+    title, below, *_ = (ROOT / source).read_text(encoding="utf-8").split("\n\n")
+    assert re.fullmatch(r"# .*", title)
+    assert not re.match(r"[#|>!<-]|```|\d+\. |    ", below), below
+    assert len(re.findall(r"[.?!](?=\s|$)", below)) >= 1, below
+
+
 def test_nothing_comes_from_elsewhere(pages: dict[str, str]) -> None:
     for path, text in pages.items():
         if path.endswith((".html", ".css")):
