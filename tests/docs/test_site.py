@@ -1,4 +1,4 @@
-"""The site: every page, no dead link, nothing from elsewhere, and a reference worth reading."""
+"""Build the site and check its pages, links and search, and the docstrings of its reference."""
 
 import importlib
 import inspect
@@ -21,7 +21,7 @@ from tests.docs.pages import PAGES, ROOT
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Every file with text by its path, without its scripts."""
+    """Build the site and return its text files by path, without scripts."""
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-W", "error::UserWarning", "-m", "docs.site", str(folder)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -64,7 +64,7 @@ def test_the_readme_groups_pages_as_the_menu_does() -> None:
 
 @pytest.mark.parametrize("source", sorted(name for name in PAGES if name.startswith("docs/")))
 def test_a_page_begins_with_what_it_gives(source: str) -> None:
-    """Prose stands directly below the title, not a heading, a table, a list, code or a picture."""
+    """Check that prose follows the title: no heading, table, list, code or picture."""
     title, below, *_ = (ROOT / source).read_text(encoding="utf-8").split("\n\n")
     assert re.fullmatch(r"# .*", title)
     assert not re.match(r"[#|>!<-]|```|\d+\. |    ", below), below
