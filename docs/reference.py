@@ -27,20 +27,20 @@ INNER = {
 
 DATASETS = "crowdml.simulation.datasets"
 BELOW = r"!crowdml\.\w+\.(?!datasets$).+"
-"""Not the modules below: one with the name of its function would stand in the function's place."""
+"""Leave out inner modules: a module with the name of its function would hide the function."""
 
 
 def modules() -> list[str]:
-    """The package and its parts, but for the inner ones."""
+    """Return the names of the package and its public parts."""
     parts = {part.name for part in pkgutil.iter_modules(crowdml.__path__)} - INNER
     return ["crowdml", *(f"crowdml.{name}" for name in sorted(parts)), DATASETS]
 
 
 def write(folder: Path) -> None:
-    """One page for each module, with the names in its `__all__`, and an index."""
+    """Write one page for each module, with the names in its `__all__`, and an index."""
     for name in modules():
         module = importlib.import_module(name)
-        # Names that are loaded when they are first used must be there before pdoc looks.
+        # Load lazy names first, because pdoc sees only names that are loaded.
         for shown in module.__all__:
             setattr(module, shown, getattr(module, shown))
     theme = Path(__file__).parent / "theme"

@@ -1,6 +1,6 @@
 """Build documentation and reference as one static site: python -m docs.site FOLDER.
 
-The site needs no server and asks no other one for anything: every file is in its folder, and the
+The site needs no server and loads nothing from another one: every file is in its folder, and the
 search runs in the reader's browser.
 """
 
@@ -30,53 +30,60 @@ THEME = ROOT / "docs" / "theme"
 PICTURES = {".png", ".svg"}
 REFERENCE = "reference/crowdml.html"
 SECTIONS = {
-    "Start": ["README.md", "docs/tutorial.md", "docs/csv.md", "docs/tools.md", "docs/faq.md"],
-    "Use": [
-        "docs/tasks.md",
+    "Start": ["README.md"],
+    "Tutorial": ["docs/tutorial.md"],
+    "How-to": [
+        "docs/csv.md",
+        "docs/simulate.md",
+        "docs/models.md",
+        "docs/sklearn.md",
+        "docs/flower.md",
         "docs/portal.md",
         "docs/phone.md",
         "docs/apps.md",
         "docs/home.md",
-        "docs/models.md",
-        "docs/simulate.md",
-        "docs/sklearn.md",
-        "docs/flower.md",
+        "docs/operate.md",
+        "docs/watch.md",
     ],
-    "Run a server": ["docs/operate.md", "docs/watch.md", "docs/scale.md", "docs/platforms.md"],
-    "Understand": [
-        "docs/privacy.md",
-        "docs/threats.md",
-        "docs/audit.md",
-        "docs/decisions.md",
-        "ARCHITECTURE.md",
-    ],
-    "Look up": [
+    "Reference": [
         "docs/commands.md",
+        "docs/tasks.md",
         "docs/protocol.md",
+        "docs/platforms.md",
         "benchmarks/README.md",
         "experiments/README.md",
         "CHANGELOG.md",
     ],
+    "Explanation": [
+        "docs/privacy.md",
+        "docs/threats.md",
+        "docs/audit.md",
+        "docs/tools.md",
+        "docs/faq.md",
+        "docs/scale.md",
+        "docs/decisions.md",
+        "ARCHITECTURE.md",
+    ],
     "Take part": ["CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md"],
 }
-"""The pages of the menu. Files that a page links to become pages as well."""
+"""The pages of the menu, by kind. Files that a page links to become pages as well."""
 
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
 
 
 @dataclass(frozen=True)
 class Page:
-    """A file or a folder of the repository as a page of the site.
+    """Turn a file or a folder of the repository into a page of the site.
 
     Args:
-        source: Its path in the repository.
+        source: The page's path in the repository.
     """
 
     source: str
 
     @property
     def path(self) -> str:
-        """Its path in the site."""
+        """Return the page's path in the site."""
         if (ROOT / self.source).is_dir():
             return f"{self.source}/index.html"
         if self.source.endswith(".md"):
@@ -85,7 +92,7 @@ class Page:
 
     @property
     def title(self) -> str:
-        """The first heading, or the file's name."""
+        """Return the first heading, or the file's name."""
         heading = re.match(r"# (.*)", self._text) if self.source.endswith(".md") else None
         return heading[1].replace("`", "") if heading else self.source
 
@@ -95,7 +102,7 @@ class Page:
 
     @cached_property
     def body(self) -> str:
-        """The page's HTML, with the links of the repository."""
+        """Return the page's HTML, with links between files of the repository."""
         place, escaped = ROOT / self.source, html.escape(self.source)
         if place.is_dir():
             files = sorted(each.name for each in place.iterdir() if each.is_file())
@@ -110,7 +117,7 @@ class Page:
         return str(MARKDOWN.renderer.render(tokens, MARKDOWN.options, {}))
 
     def target(self, link: str) -> "tuple[Page, str] | None":
-        """The page and the anchor that a link leads to; None for another site or this page."""
+        """Return a link's page and anchor; None for another site or the same page."""
         path, _, anchor = link.partition("#")
         if not path or re.match(r"[a-z]+:", link):
             return None
@@ -122,13 +129,13 @@ class Page:
 
     @cached_property
     def linked(self) -> list["Page"]:
-        """The pages and pictures that this page links to."""
+        """Return the pages and pictures that this page links to."""
         found = (self.target(link) for _, link in _links(self.body))
         return [each[0] for each in found if each]
 
     @property
     def rewritten(self) -> str:
-        """The body, with the links of the site."""
+        """Return the page's HTML, with links between pages of the site."""
 
         def rewrite(match: re.Match[str]) -> str:
             led = self.target(html.unescape(match[2]))
@@ -138,11 +145,11 @@ class Page:
         return LINK.sub(rewrite, self.body)
 
     def relative(self, path: str) -> str:
-        """The way from this page to a path of the site."""
+        """Return the relative path from this page to a path of the site."""
         return posixpath.relpath(path, posixpath.dirname(self.path) or ".")
 
     def entries(self) -> Iterator[tuple[str, str, str]]:
-        """Address, heading and text of each section, for the search."""
+        """Yield the address, heading and text of each section, for the search."""
         parts = re.split(r'<h\d id="([^"]*)">(.*?)</h\d>', self.body)
         for anchor, heading, text in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
             shown = _plain(heading)
@@ -158,7 +165,7 @@ def _links(body: str) -> list[tuple[str, str]]:
 
 
 def _anchor(heading: str, seen: set[str]) -> str:
-    """The anchor of a heading, as GitHub makes it."""
+    """Return the anchor of a heading, as GitHub makes it."""
     anchor = plain = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
     number = 0
     while anchor in seen:
@@ -182,9 +189,9 @@ def _reference_entries() -> Iterator[tuple[str, str, str]]:
 
 
 def pages() -> list[Page]:
-    """The pages of the menu, and all that they lead to."""
+    """Return the pages of the menu, and every page that they link to."""
     found = [Page(source) for sources in SECTIONS.values() for source in sources]
-    for page in found:  # which grows meanwhile
+    for page in found:  # The list grows while it is read.
         if Path(page.source).suffix not in PICTURES:
             found += [each for each in dict.fromkeys(page.linked) if each not in found]
     return found

@@ -87,7 +87,7 @@ def used_as_the_readme_says(folder: Path, error: float) -> None:
     clear = top[:, -1] - top[:, -2] > 1e-4
     assert clear.mean() > 0.99
     assert (by_onnx == by_sklearn)[clear].all()
-    assert np.abs(names["chances"] - names["model"].predict_proba(names["X"])).max() < 1e-4
+    assert np.abs(names["probabilities"] - names["model"].predict_proba(names["X"])).max() < 1e-4
 
 
 def test_digits_without_noise_come_close_to_central(here: Here) -> None:

@@ -1,4 +1,4 @@
-"""The project's pages, and what can be read out of Markdown."""
+"""List the project's pages, and read blocks, code spans and tables from Markdown."""
 
 import re
 from pathlib import Path
@@ -18,17 +18,17 @@ def page(name: str) -> str:
 
 
 def blocks(text: str, language: str = "") -> list[str]:
-    """The fenced blocks in this language."""
+    """Return the fenced blocks in this language."""
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
 def inline(text: str) -> list[str]:
-    """What stands between single backticks, outside fenced blocks."""
+    """Return the code spans between single backticks, outside fenced blocks."""
     return re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S))
 
 
 def table_rows(text: str) -> list[list[str]]:
-    """The cells of every row of every table, headings included."""
+    """Return the cells of every row of every table, headings included."""
     rows = (line for line in text.splitlines() if line.startswith("|"))
     return [
         [cell.strip() for cell in row.strip("|").split("|")]

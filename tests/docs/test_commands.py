@@ -1,4 +1,4 @@
-"""Every command, option and setting is documented, and what is documented exists."""
+"""Check that every command, option and setting is documented, and that documented ones exist."""
 
 import re
 import shlex
@@ -15,7 +15,7 @@ COMMANDS = page("docs/commands.md")
 
 
 def commands() -> dict[tuple[str, ...], set[str]]:
-    """The words of each command and its options."""
+    """Return the words of each command with its options."""
 
     def walk(group: typer.core.TyperGroup, *before: str) -> dict[tuple[str, ...], set[str]]:
         found: dict[tuple[str, ...], set[str]] = {}
@@ -36,7 +36,7 @@ KNOWN = commands()
 
 
 def documented(command: tuple[str, ...]) -> str:
-    """The row of a command; one row may have several, such as `crowdml task pause NAME`, `stop`."""
+    """Return a command's row; a row may have several, such as `crowdml task pause NAME`, `stop`."""
     *group, name = command
     start = " ".join(("crowdml", *group))
     for cells in table_rows(COMMANDS):
@@ -47,7 +47,7 @@ def documented(command: tuple[str, ...]) -> str:
 
 
 def test_every_command_and_its_options() -> None:
-    """An option is in the command's own row, or in the text that is about all of them."""
+    """Find each option in its command's row, or in the text about all commands."""
     rest = "\n".join(line for line in COMMANDS.splitlines() if not line.startswith("| `crowdml"))
     for command, options in KNOWN.items():
         text = documented(command) + "\n" + rest
@@ -67,7 +67,7 @@ def test_every_setting() -> None:
 
 
 def test_every_key_of_a_plan_file() -> None:
-    """An option is in the first table, what is a key only is in the second."""
+    """Find options in the first table, and settings that are only keys in the second."""
     rows = [cells[0] for cells in table_rows(COMMANDS)]
     for setting in PlanFile.__struct_fields__:
         option = f"--{setting.replace('_', '-')}"
@@ -91,7 +91,7 @@ def _shown(default: object) -> str:
 
 
 def typed() -> list[tuple[str, str]]:
-    """Every `crowdml …` that a page tells people to type."""
+    """Return every `crowdml …` that a page asks people to type."""
     found = []
     for name in PAGES:
         text = page(name)

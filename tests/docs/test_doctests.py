@@ -1,6 +1,6 @@
-"""The examples in docstrings say what happens.
+"""Run the examples in docstrings.
 
-pytest's own collection of them would import every module of the package in each of its processes.
+pytest's own collection would import every module of the package in each of its processes.
 """
 
 import doctest

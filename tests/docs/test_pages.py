@@ -1,4 +1,4 @@
-"""Links lead somewhere, names mean something, and the house has the rooms that its plan shows."""
+"""Check the links of all pages, the files and names that they mention, and the list of packages."""
 
 import pkgutil
 import re
@@ -17,7 +17,7 @@ def test_relative_links() -> None:
 
 
 def _leads(name: str, link: str) -> bool:
-    """Whether a link on a page leads to a file, and to a heading of it if it names one."""
+    """Return whether a link leads to a file, and to a heading of the file if it names one."""
     path, _, anchor = link.partition("#")
     if re.match(r"[a-z]+:", link):
         return True
@@ -28,7 +28,7 @@ def _leads(name: str, link: str) -> bool:
 
 
 def _headings(text: str) -> set[str]:
-    """The anchors of a page's headings, as GitHub makes them."""
+    """Return the anchors of a page's headings, as GitHub makes them."""
     text = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
     found = re.findall(r"^#+ (.*)$", text, re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}
@@ -42,7 +42,7 @@ def test_a_link_to_nowhere_is_found() -> None:
 
 
 PATH = re.compile(r"(?:[\w.-]+/)*(?:[\w.-]*\w\.(?:css|html|js|json|md|py|svg|ts)|[\w.-]+/)")
-"""A source file or a folder; what begins with a slash is an address of the server."""
+"""Match a source file or a folder; a path that begins with a slash is an address of the server."""
 
 MADE = {line.strip("/") for line in (ROOT / ".gitignore").read_text().splitlines()}
 FILES = {
@@ -54,12 +54,12 @@ FILES = {
 
 
 def _missing(text: str) -> list[str]:
-    """The paths in a text that lead nowhere.
+    """Return the paths in a text that do not exist.
 
     A path may begin at any folder: `task.py` stands for every file of that name. Where its
-    paragraph names folders, it must be in one of them. Three kinds need not exist: what the reader
-    is told to write ("Write `path`:"), what is made (.gitignore has it), and names with a part in
-    capitals, for which the reader has another.
+    paragraph names folders, it must be in one of them. Three kinds need not exist: files that the
+    reader writes ("Write `path`:"), files that are built (.gitignore has them), and names with a
+    part in capitals, which the reader replaces.
     """
     to_write = set(re.findall(r"Write\s+(?:\w+\s+)*`([^`]+)`:", text))
     missing = []
@@ -130,6 +130,6 @@ def test_the_plan_shows_every_room() -> None:
 
 
 def test_pictures_of_set_ups_are_current() -> None:
-    """`python docs/setups.py` draws them."""
+    """Compare with a new drawing; `python docs/setups.py` writes the files."""
     for name, setup in SETUPS.items():
         assert page(f"docs/{name}.svg") == draw(*setup)

@@ -1,4 +1,4 @@
-"""The tables of the promise in docs/privacy.md are those of the package."""
+"""Compare the table of levels in docs/privacy.md with the package."""
 
 import math
 

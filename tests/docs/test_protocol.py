@@ -1,4 +1,4 @@
-"""The page about the wire says everything that the code does."""
+"""Check that docs/protocol.md describes every route, field, problem and example of the code."""
 
 import hashlib
 import json
@@ -54,7 +54,7 @@ WORDS = {
     "dropped at the task's end": "stops until it is started again",
     "dropped for good": "stops for good",
 }
-"""What the page says for the rows of the table of behaviour."""
+"""The words of the page for each row of the table of behaviour."""
 
 
 def test_every_problem_with_what_a_device_does() -> None:
@@ -85,7 +85,7 @@ def test_every_field_of_a_checkin(kind: type[msgspec.Struct], mechanism: str) ->
 
 @pytest.mark.parametrize("path", sorted(route.path for route in ROUTES))
 def test_every_route(path: str) -> None:
-    """By its whole address, or where the task's address is clear, by its end."""
+    """Find the route by its whole address or, for a GET, by the last part of it."""
     (route,) = (route for route in ROUTES if route.path == path)
     method = next(iter((route.methods or {"GET"}) - {"HEAD"}))
     told = [text.partition("?")[0] for text in inline(PROTOCOL)]
@@ -122,7 +122,7 @@ def _keys(document: object) -> object:
 
 
 def in_cells(kind: Any) -> tuple[str, str]:
-    """The type and the range of a field, as the tables write them."""
+    """Return the type and the range of a field, as the tables write them."""
     kind, meta = get_args(kind)[:2] if get_origin(kind) is Annotated else (kind, msgspec.Meta())
     parts = get_args(kind)
     if get_origin(kind) in (Union, UnionType):
@@ -156,7 +156,7 @@ def fields(kind: Any, inside: str = "") -> Iterator[tuple[str, tuple[str, str]]]
         if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct):
             yield from fields(field.type, f"{name}.")
         elif name == "task":
-            yield name, ("text", "that of the address")
+            yield name, ("text", "as in the address")
         elif name == "sha256":
             yield name, ("text", "64 lower-case hexadecimal digits")
         elif name in ("privacy", "features.sensor", "model.start"):
@@ -168,7 +168,7 @@ def fields(kind: Any, inside: str = "") -> Iterator[tuple[str, tuple[str, str]]]
 TERMS, START, PRIVACY, SENSOR = (
     table_rows(text)
     for text in re.split(
-        "A start has|A model has|A device that takes",
+        r"A start has|A model has|A\s+device\s+that\s+takes",
         PROTOCOL.partition("## 1.")[2].partition("## 2.")[0],
     )
 )
@@ -228,7 +228,7 @@ def test_the_example_of_a_codeword() -> None:
 
 
 def test_the_examples_of_roles() -> None:
-    """One for each role."""
+    """Check one example for each role."""
     assert {example_of_a_role(name) for name in ROLES} == set(Role)
 
 
@@ -259,7 +259,7 @@ def test_the_examples_of_a_coin() -> None:
 
 
 def test_the_example_of_a_reading() -> None:
-    """What the server makes of each number at ε = 4, to the last digit that is shown."""
+    """Compare what the server reads from each number at ε = 4, to the last digit shown."""
     mechanism = DirectionMechanism(4.0, 1024, 67, size=5, n_classes=3)
     for role, field in ((Role.EVALUATE, "wrong"), (Role.COUNT, "answer")):
         choice = mechanism.choice_of(role)
@@ -282,7 +282,7 @@ def test_the_constants_of_the_mixing() -> None:
         assert constant in source
 
 
-# What else there is
+# States and the header
 
 
 def test_every_state_and_the_header() -> None:

@@ -1,4 +1,4 @@
-"""The site: every page, no dead link, nothing from elsewhere, and a reference worth reading."""
+"""Build the site and check its pages, links and search, and the docstrings of its reference."""
 
 import importlib
 import inspect
@@ -21,7 +21,7 @@ from tests.docs.pages import PAGES, ROOT
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Every file with text by its path, without its scripts."""
+    """Build the site and return its text files by path, without scripts."""
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-W", "error::UserWarning", "-m", "docs.site", str(folder)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -51,6 +51,24 @@ def test_every_document_is_in_the_menu(pages: dict[str, str]) -> None:
     assert {name for name in PAGES if re.fullmatch(r"(docs/)?[\w-]+\.md", name)} <= menu
     for source in menu:
         assert "<h1 id=" in pages[Page(source).path], source
+
+
+def test_the_readme_groups_pages_as_the_menu_does() -> None:
+    steps = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Next steps")[2]
+    found: dict[str, list[str]] = {"Start": ["README.md"]}
+    for row in re.findall(r"^\| ([A-Z].*?) \| (.*) \|$", steps, re.MULTILINE):
+        kind = next(name for name in SECTIONS if row[0].startswith(name))
+        found.setdefault(kind, []).extend(re.findall(r"\]\(([^)]+)\)", row[1]))
+    assert found == SECTIONS
+
+
+@pytest.mark.parametrize("source", sorted(name for name in PAGES if name.startswith("docs/")))
+def test_a_page_begins_with_what_it_gives(source: str) -> None:
+    """Check that prose follows the title: no heading, table, list, code or picture."""
+    title, below, *_ = (ROOT / source).read_text(encoding="utf-8").split("\n\n")
+    assert re.fullmatch(r"# .*", title)
+    assert not re.match(r"[#|>!<-]|```|\d+\. |    ", below), below
+    assert len(re.findall(r"[.?!](?=\s|$)", below)) >= 1, below
 
 
 def test_nothing_comes_from_elsewhere(pages: dict[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""Every field of a task file is documented, and the examples in the pages are tasks."""
+"""Check that every field of a task file is documented, and that examples in pages are tasks."""
 
 import math
 import re
@@ -17,7 +17,7 @@ from tests.examples.room import room_task
 
 
 def structs() -> dict[str, type[msgspec.Struct]]:
-    """The tables of a task file, "" for what stands above all of them."""
+    """Return the tables of a task file by name; "" holds the fields above all tables."""
     hints = get_type_hints(TaskFile)
     tables = {
         name: hint
@@ -74,7 +74,7 @@ def test_every_choice_is_named() -> None:
 
 
 def test_what_mechanisms_choose() -> None:
-    """The numbers that hold where a task file says nothing."""
+    """Compare the defaults of `clip` and `reach` with the mechanisms."""
     rows = {cells[0]: cells[-1] for cells in table_rows(page("docs/tasks.md"))}
     numbers = {name: set(re.findall(r"[\d.]*\d", rows[f"`{name}`"])) for name in ("clip", "reach")}
     kinds = MECHANISMS.values()

@@ -1,4 +1,4 @@
-"""Every test that the threat model names is there, and every adversary has what it should."""
+"""Check that every test named in the threat model exists, and that no adversary lacks a part."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The tutorial, line by line: who types what it says sees what it shows, and a crowd learns."""
+"""Type the tutorial line by line, compare its output, and let its crowd learn."""
 
 import os
 import re
@@ -25,7 +25,7 @@ MEMORY = Path("/dev/shm")
 
 @dataclass
 class Terminal:
-    """A reader's terminal, in a folder with the repository's examples."""
+    """Type commands as a reader does, in a folder with the repository's examples."""
 
     folder: Path
     programs: Path = Path(sys.executable).parent
@@ -35,7 +35,7 @@ class Terminal:
     @property
     def environment(self) -> dict[str, str]:
         path = f"{self.programs}{os.pathsep}{os.environ['PATH']}"
-        # The crowd's files are many and soon gone: in memory that takes seconds.
+        # The crowd has many files for a short time: in memory they take seconds.
         files = str(MEMORY if MEMORY.exists() else self.folder)
         own = environment(self.folder, PATH=path, TMPDIR=files, CURL_HOME=str(self.folder))
         if self.programs != Path(sys.executable).parent:
@@ -43,9 +43,9 @@ class Terminal:
         return own
 
     def line(self, typed: str) -> str:
-        """As the reader types it, who knows the fingerprint, and where port 8443 is.
+        """Fill in the fingerprint and the port, as the reader does.
 
-        A plan that is simulated once has the same words.
+        A plan is simulated only once; its sentences are the same.
         """
         here = typed.replace("HOST:8443", f"127.0.0.1:{self.port}").replace(
             ":8443", f":{self.port}"
@@ -64,7 +64,7 @@ class Terminal:
 
     @contextmanager
     def serve(self, typed: str) -> Iterator[None]:
-        """The command that does not end, until its fingerprint can be read."""
+        """Start the server, and wait until it listens and has printed its fingerprint."""
         output = self.folder / "serve.out"
         with output.open("w") as written:
             command = ["bash", "-c", f"exec {typed} --port {self.port}"]
@@ -87,7 +87,7 @@ class Terminal:
 
 LARGEST_ERROR = 0.35
 """In 1,000 simulated crowds the newcomer's error was 0.078 ± 0.028, at most 0.17; guessing has 0.6.
-So this is passed by chance less than once in 10⁹ runs. 17 °C were always cold."""
+So a correct run exceeds this error less than once in 10⁹ runs. 17 °C were always cold."""
 
 
 def test_a_reader_comes_from_a_sensor_to_a_prediction(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def follow(terminal: Terminal) -> float:
 
 
 def with_answer(block: str) -> str:
-    """The block, which is wrong unless its last line gives what the comment on it says."""
+    """Return the block with an assertion that its last line gives the value in its comment."""
     *before, last = block.splitlines()
     expression, said = last.split("  # ")
     answer = said.rpartition(": ")[2]

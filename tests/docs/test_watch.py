@@ -1,4 +1,4 @@
-"""Dashboard, Prometheus and page ask for metrics that exist, and the page explains all of them."""
+"""Check that dashboard, Prometheus and page use existing metrics, and the page explains all."""
 
 import json
 import re
