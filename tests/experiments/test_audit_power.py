@@ -1,4 +1,4 @@
-"""Check that the audit finds slightly wrong coins, in as many trials as docs/audit.md says."""
+"""Check that the audit finds coins that are a few percent wrong, as experiments/figures says."""
 
 import pytest
 
