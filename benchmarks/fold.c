@@ -305,7 +305,7 @@ static inline int slopes(float *s, int label, float l1_norm, float clip, float s
     return wrong;
 }
 
-/* g[j][k] = sum over rows of x[row][j] s[row][k], in the order that mends what overlaps. */
+/* g[j][k] = sum over rows of x[row][j] s[row][k]; later writes correct overlapping ones. */
 static inline void gradient(float *g, const float *x, const float *s, int n) {
     for (int j = 0; j < WIDTH; j += BLOCK) {
         Floats a0 = {}, a1 = {}, a2 = {}, a3 = {};

@@ -44,7 +44,7 @@ PHRASES = {
     r"say `?(?:--\w+|crowdml|make|pip)": "`run`, `use`",
     r"mend(?:s|ed|ing)?": "`fix`",
     r"heed(?:s|ed|ing)?": "`follow`, `obey`",
-    r"wish(?:es|ed)?": "`want`, or the noun: `request`",
+    r"(?<!\.)wish(?:es|ed)?": "`want`, or the noun: `request`",
     r"(?:had|have|has) it that": "`says`",
     r"to be had": "`available`",
     r"of (?:its|their|his|her|our|your) own accord": "`by itself`",
@@ -56,7 +56,7 @@ PHRASES = {
 """Phrases that make readers stop, and what to write instead."""
 
 TERMS = {
-    r"(?<!, )(?<!\| )checkins?(?!, \w+, )": "`check-in`",
+    r"(?<!, )checkins?(?!, \w+, | \|)": "`check-in`",
     r"(?<!git )checkouts?": "`check-out`",
     r"(?:an?|the|each|every|one|per) check (?:in|out)": "`check-in`, `check-out`",
     r"datasets?(?! =)": "`data set`",
@@ -106,7 +106,7 @@ CODE = re.compile(
 """Names and addresses within prose."""
 
 SLASHED = re.compile(r"/\*.*?\*/|(?<![:\w])//[^\n]*", re.DOTALL)
-"""Comments of JavaScript and of style sheets."""
+"""Comments of JavaScript, C and style sheets."""
 
 DOCUMENTS = r'[rbf]?"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*"""|#[^\n]*'
 LITERALS = re.compile(rf"""{DOCUMENTS}|[rbf]?"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'""", re.DOTALL)
@@ -147,7 +147,7 @@ def prose_of(name: str, text: str, docs_only: bool) -> str:
     if ending == ".py":
         found = LITERALS.finditer(text)
         text = only(filter(documents, found) if docs_only else found, text)
-    elif docs_only and ending in {".css", ".js", ".mjs", ".ts"}:
+    elif docs_only and ending in {".c", ".css", ".js", ".mjs", ".ts"}:
         text = only(SLASHED.finditer(text), text)
     return CODE.sub(lambda found: hidden(found[0]), text) if docs_only else text
 
@@ -220,6 +220,7 @@ def test_everything_is_in_plain_words() -> None:
         ("a.py", 'x = "checkin"', []),
         ("a.py", '"""Read `checkin` from /v1/checkins."""', []),
         ("a.js", "const checkin = 1; // a checkin", ["a.js:1: “checkin”"]),
+        ("a.c", "long checkins; /* their wish */", ["a.c:1: “wish”"]),
         ("a.js", 'fail("not " +\n  "this " +\n  "one.")', ["a.js:2: “this one”"]),
         ("a.css", "/* so many */ a { content: 'so' }", ["a.css:1: “so many”"]),
         ("a.html", "<p>Say\n  <code>--yes</code></p>", []),

@@ -40,7 +40,7 @@ ONE_PASS = (
 )
 INSENSITIVE = (
     "Unlike in the paper, delays hardly hurt b = 1. One reason: a device goes on collecting while "
-    "it waits, and its check-in then averages {n:.1f} samples at 1000Δ (everything it has, as "
+    "it waits, and its check-in then averages {n:.1f} samples at 1000Δ (everything that it has, as "
     "Routine 1 says), so there are fewer updates with less noise each."
 )
 FIVE_PASSES = "Five passes: in total a sample loses ε = 50, five times the ε of the caption."

@@ -116,7 +116,7 @@ export class Agreement {
 }
 
 /**
- * Return why a device stops when its task has ended.
+ * Explain why a device stops when its task has ended.
  *
  * @param {{state: string}} checkout
  */
