@@ -92,7 +92,7 @@ class Browser:
         elif found:
             self.cookies[found[1]] = found[2]
         to = reply.headers.get("location", "")
-        if re.match(r"/owner/(new\?draft=|tasks/[a-z0-9-]+\?invite=)", to):
+        if re.match(r"/owner/(new\?draft=|tasks/[a-z0-9-]+\?(invite|wrong)=)", to):
             # What was posted, and the page that shows what came of it, are one step.
             reply = self._call("GET", to, None, _language(headers))
             return replace(reply, headers={**reply.headers, "content-location": to})

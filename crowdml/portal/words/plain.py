@@ -27,6 +27,7 @@ __all__ = [
     "chance",
     "count",
     "counted",
+    "ending",
     "epsilon",
     "error",
     "estimate",
@@ -105,6 +106,17 @@ def state(state: State, version: int) -> str:
         State.EXHAUSTED: say("Finished"),
         State.STOPPED: say("Stopped"),
     }[state]
+
+
+def ending(state: State, version: int) -> str:
+    """Say why a task has ended, to complete "The task has ended: …".
+
+    >>> ending(State.EXHAUSTED, 1000), ending(State.STOPPED, 9)
+    ('all 1,000 check-ins are in', 'its owner stopped it')
+    """
+    if state is State.EXHAUSTED and version > 1:
+        return say("all {n} check-ins are in", n=version)
+    return say(state.phrase)
 
 
 def status(status: str) -> str:

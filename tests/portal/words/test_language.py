@@ -33,7 +33,6 @@ TEMPLATE = re.compile(rf"{LITERAL}(?:\s*\+\s*{LITERAL})*")
 CLASS = re.compile(r"class (\w+) extends (\w+)")
 MADE_OF_VALUES = {
     "LEFT.template": set[str](),
-    "checkout.state": {"reached", "exhausted", "stopped"},
     "ended": set[str](),
     "outcome": set(re.findall(r': "([^"]+)"', (WEB / "outcome.js").read_text())),
     "String(": set[str](),

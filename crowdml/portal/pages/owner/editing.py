@@ -8,9 +8,9 @@ from crowdml.portal.pages.context import learner_of, service_of
 from crowdml.portal.pages.owner.document import field_value
 from crowdml.portal.pages.owner.field import sentence
 from crowdml.portal.pages.owner.fields import FIELDS
+from crowdml.portal.pages.owner.mistaken import send_back
 from crowdml.portal.pages.owner.posted import Posted
 from crowdml.portal.pages.owner.session import on_post
-from crowdml.portal.pages.owner.task_page import task_page
 from crowdml.portal.pages.page import redirect
 from crowdml.portal.words import say
 from crowdml.protocol import EDITABLE
@@ -26,7 +26,7 @@ async def edit(request: Request, posted: Posted) -> Response:
     except InvalidTask as error:
         mistakes = {mistake.field: [sentence(mistake)] for mistake in error.mistakes}
         typed = {key: posted.get(key, "") for key in EDITABLE}
-        return await task_page(request, 400, edits=typed, mistakes=mistakes)
+        return await send_back(request, edits=typed, mistakes=mistakes)
     return redirect(request, f"/owner/tasks/{name}?done=edited")
 
 
@@ -41,10 +41,10 @@ async def delete(request: Request, posted: Posted) -> Response:
     name, by = learner_of(request).task.name, request.state.owner.name
     if posted.get("confirm", "").strip() != name:
         wrong = say("To delete the task, type its name: {name}", name=name)
-        return await task_page(request, 400, wrong=wrong, deleting=wrong)
+        return await send_back(request, wrong=wrong, deleting=wrong)
     try:
         await service_of(request).steer(lambda store: store.delete_task(name, by=by))
     except InvalidInput:
         wrong = say("Only a task without check-ins can be deleted, and this one has some. Stop it.")
-        return await task_page(request, 409, wrong=wrong)
+        return await send_back(request, wrong=wrong)
     return redirect(request, "/owner?done=deleted")
