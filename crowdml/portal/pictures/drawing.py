@@ -100,13 +100,18 @@ def legend(picture: "Figure", theme: Theme) -> None:
 
 
 def in_whole_numbers(axis: "Axis") -> None:
-    """Write whole numbers at so many ticks that their labels stay apart: set the limits first."""
+    """Write whole numbers at ticks whose labels stay apart: set the limits of the axis first."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     longest = len(words.count(round(axis.get_view_interval()[1])))
     room = ACROSS // (longest + 2) if axis is axis.axes.xaxis else MOST_TICKS
     axis.set_major_locator(MaxNLocator(max(1, min(room, MOST_TICKS)), integer=True))
     axis.set_major_formatter(FuncFormatter(lambda value, place: words.count(round(value))))
+
+
+def in_decimals(axis: "Axis") -> None:
+    """Write numbers with the decimal sign of the reader's language."""
+    axis.set_major_formatter(lambda value, place: words.local(f"{value:g}").replace("-", "−"))
 
 
 def in_percent(axis: "Axis") -> None:

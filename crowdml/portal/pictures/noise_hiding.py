@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crowdml.portal.pictures.drawing import Theme, figure, tidy
+from crowdml.portal.pictures.drawing import Theme, figure, in_decimals, tidy
 from crowdml.portal.words import plain as words
 from crowdml.portal.words import say
 from crowdml.privacy import ExactNoise, Hills
@@ -81,6 +81,7 @@ class NoiseHiding:
         axes.set_yticks([])
         axes.set_ylabel(say("how likely"))
         axes.set_xlabel(say("one number of what is sent"))
+        in_decimals(axes.xaxis)
         axes.legend(loc="upper center", ncols=2, frameon=False, labelcolor=theme.text, fontsize=12)
         title = say(
             "At most {sure} sure which of the two it was{but}",

@@ -4,7 +4,7 @@ import { Choice } from "./choice.js";
 import { any, element, input, make, put } from "./elements.js";
 import { say } from "./say.js";
 import { keepOn } from "./screen.js";
-import { outlook, statusOf } from "./status.js";
+import { outlook, statusOf, untilWindow } from "./status.js";
 
 /** @import { Participation } from "./participation.js" */
 
@@ -71,7 +71,7 @@ export class Panel {
     const { crowd, reader, typedIn, answered } = this.#part;
     const { x, sensing } = reader;
     if (!typedIn && !answered) return say("waits for your answer");
-    if (!typedIn) return x && sensing ? crowd.thinks(x) : say("nothing until {n} readings are in", { n: reader.sensor.window });
+    if (!typedIn) return x && sensing ? crowd.thinks(x) : untilWindow(reader);
     const values = this.#values();
     return values ? crowd.thinks(this.#part.features(values)) : say("fill in the numbers");
   }

@@ -56,6 +56,12 @@ export class Reader {
     return due ? Math.max(0, wait) : undefined;
   }
 
+  /** Seconds until the first window of readings is full. */
+  get untilWindow() {
+    const { wait } = this.#live;
+    return Number.isFinite(wait) ? Math.max(0, wait) : this.sensor.window / this.sensor.rate;
+  }
+
   async start() {
     const source = sourceOf(this.sensor.kind);
     const release = await claim(`crowdml sensor ${this.#part.device.identity.device}`);

@@ -101,7 +101,7 @@ def test_nobody_counts_the_samples_of_whole_people(owner: Browser) -> None:
     assert device in page
     assert "Samples" not in page
     assert "Samples used" in text_of(owner.get("/owner/tasks/activity"))
-    assert "Moderate privacy, ε = 4" in text_of(owner.get("/owner?q=people"))
+    assert "moderate, ε = 4" in text_of(owner.get("/owner?q=people"))
 
 
 def test_pause_resume_and_stop_take_effect_at_once(portal: Portal, owner: Browser) -> None:
@@ -450,7 +450,7 @@ def test_the_dashboard_and_the_ended(owner: Browser) -> None:
     assert send(owner, "short", token).status == 200
     page = owner.get("/owner?q=short")
     words = text_of(page)
-    assert "Finished Very weak privacy, ε = 20 1 1 " in words
+    assert "Finished very weak, ε = 20 1 1 " in words
     assert 'href="/tasks/short/join"' in page.body.decode()
     ended = owner.get("/owner/tasks/short")
     assert "The task has ended: all its check-ins are in. Its model stays" in text_of(ended)

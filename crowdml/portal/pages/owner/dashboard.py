@@ -10,6 +10,8 @@ from crowdml.portal.pages.page import render
 from crowdml.server.results import reports
 
 NEWEST = 50
+FEW = 10
+"""Rows of the log that are not folded away."""
 
 
 @for_owner
@@ -24,6 +26,7 @@ async def dashboard(request: Request) -> Response:
         listing=listing,
         tasks=[(learner, reports.statistics(learner)) for learner in listing.shown],
         actions=actions,
+        few=FEW,
         names={learner.task.name for learner in learners},
         deleted=request.query_params.get("done") == "deleted",
     )
