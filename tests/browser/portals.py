@@ -79,13 +79,15 @@ def portals(folder: Path) -> Iterator[ServePortal]:
 class Crowd:
     """Devices that check in through the API, as real ones do; what they send is made up.
 
-    The share of wrong predictions falls from check-in to check-in, as when a model learns. Where
-    a device may check in only once, each check-in is made by a new one.
+    The share of wrong predictions falls from check-in to check-in, as when a model learns; after
+    `half` check-ins half of what can be learnt is learnt. Where a device may check in only once,
+    each check-in is made by a new one.
     """
 
     wire: Wire
     task: Task
     n_devices: int = 3
+    half: int = 8
     devices: list[dict[str, str]] = field(init=False)
     sent: int = 0
 
@@ -108,7 +110,7 @@ class Crowd:
     def _body(self, device: str) -> bytes:
         rng = np.random.default_rng(self.sent)
         terms, mechanism = self.task.terms, self.task.terms.mechanism()
-        wrong = 0.1 + 0.55 / (1 + self.sent / 8)
+        wrong = 0.1 + 0.55 / (1 + self.sent / self.half)
         shares = np.arange(terms.n_classes, 0, -1) / max(np.arange(terms.n_classes + 1).sum(), 1)
         sums: dict[str, Any] = {"version": max(0, self.sent - int(rng.integers(0, 3)))}
         if isinstance(mechanism, DirectionMechanism):

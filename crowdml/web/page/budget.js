@@ -95,9 +95,10 @@ export class Budget {
     put("more-cost", more ? `${this.#price(used, raised)} ${this.#effort(1)}` : "");
   }
 
-  /** What the number in the field would cost. */
+  /** Say what the number in the field would cost, unless it is the limit that the ledger shows. */
   #renderCost() {
-    put("limit-cost", this.#loss(Math.max(1, Math.floor(input("limit").valueAsNumber) || 1)));
+    const checkins = Math.max(1, Math.floor(input("limit").valueAsNumber) || 1);
+    put("limit-cost", checkins === this.#allowed ? "" : this.#loss(checkins));
   }
 
   /**

@@ -68,8 +68,9 @@ export class Panel {
   }
 
   #thinks() {
-    const { crowd, reader, typedIn, answered } = this.#part;
+    const { crowd, reader, typedIn, answered, open } = this.#part;
     const { x, sensing } = reader;
+    if (!typedIn && answered && !open) return "–";
     if (!typedIn && !answered) return say("waits for your answer");
     if (!typedIn) return x && sensing ? crowd.thinks(x) : untilWindow(reader);
     const values = this.#values();
