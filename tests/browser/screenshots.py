@@ -189,7 +189,7 @@ def take_part(camera: Camera, page: Page, kind: str) -> None:
 def see_the_end(camera: Camera, page: Page) -> None:
     """Take the page to come back to: the task has ended, and its error has fallen since."""
     name = f"ending-{camera.variant}"
-    measured = {"privacy__epsilon": 5.0, "collection__batch": 10, "collection__heldout": 0.5}
+    measured = {"privacy__epsilon": 2.0, "collection__batch": 10, "collection__heldout": 0.5}
     task = phone_task(name, stop__updates=ALL, **measured)
     add_tasks(camera.portal, task)
     with camera.portal.connected() as wire:
@@ -214,6 +214,7 @@ def see_the_end(camera: Camera, page: Page) -> None:
 def meet_other_terms(camera: Camera, page: Page) -> None:
     Participant(page, camera.portal, "phone").open()
     page.locator("#agree").click()
+    expect(page.locator("#labels button").first).to_be_visible()
     claim(page, phone_task("phone", privacy__epsilon=2.0, collection__batch=6))
     page.locator("#labels button").first.click()
     expect(page.locator("#terms-title")).to_be_visible(timeout=1000 * PATIENCE)

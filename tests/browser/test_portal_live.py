@@ -114,7 +114,7 @@ def test_over_tls_in_the_dark(serve_portal: ServePortal, browse: Browse) -> None
         (
             "phone-dark",
             "person",
-            "this one was sent",
+            "direction was sent",
             [("epsilon", "0", "?epsilon=1"), ("epsilon", "1", "?epsilon=10")],
         ),
     ],

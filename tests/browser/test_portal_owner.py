@@ -187,7 +187,7 @@ def mend_all_mistakes_in_one_round(page: Page, watch: Watch) -> None:
     sentences = {
         "Labels": ("few", "This must be two or more, or none for a number, found one."),
         "Samples in a check-in": ("three", 'from 1 to 100,000, found "three".'),
-        "At this confidence": ("2", "This must be a number above 0.5 and below 1, found 2."),
+        "Confidence": ("2", "This must be a number above 0.5 and below 1, found 2."),
     }
     page.get_by_text("End earlier at a target error").click()
     for label, (value, _) in sentences.items():
@@ -208,7 +208,7 @@ def mend_all_mistakes_in_one_round(page: Page, watch: Watch) -> None:
     examine(page)
     page.get_by_label("Labels", exact=True).fill("few\nmany")
     page.get_by_label("Samples in a check-in").fill(str(TASK.terms.collection.batch))
-    page.get_by_label("At this confidence").fill("")
+    page.get_by_label("Confidence").fill("")
 
 
 def edit(page: Page, visitor: Page, watch: Watch) -> None:

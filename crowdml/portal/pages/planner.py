@@ -41,7 +41,8 @@ class Forecast(NamedTuple):
 
 
 def _elsewhere(why: str) -> Forecast:
-    return Forecast(why=f"{why} {say('“crowdml plan FILE” says it on a machine of your own.')}")
+    how = say("Run “crowdml plan FILE” to simulate it on your own machine.")
+    return Forecast(why=f"{why} {how}")
 
 
 def _failed() -> Forecast:

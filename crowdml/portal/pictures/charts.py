@@ -99,8 +99,8 @@ CURIOUS = {
     "staleness": Chart(
         lambda task: say("Staleness"),
         lambda task: say(
-            "How outdated the model was when a device answered: the check-ins that came in "
-            "between the device’s asking for it and its own check-in."
+            "How outdated the model was when a device answered: the number of check-ins that "
+            "arrived between the device’s check-out and its own check-in."
         ),
         say_staleness,
         ("checkins", "staleness"),

@@ -60,10 +60,10 @@ class ChoiceHiding:
     def caption(self) -> str:
         choice = self.choice
         return say(
-            "At ε = {epsilon} this one was sent: number {sent} of {k} in the order of your data. "
-            "How likely was that? With your data: {yours}; with the opposite data: {theirs}. For "
-            "every direction it is from {unlikely} to {likely}, so someone with a fifty-fifty "
-            "guess about everything in a check-in can become at most {sure} sure.",
+            "At ε = {epsilon}, the needle’s direction was sent: ordered by your data, it is number "
+            "{sent} of {k}. How likely was that? With your data: {yours}; with the opposite data: "
+            "{theirs}. For every direction it is from {unlikely} to {likely}, so someone with a "
+            "fifty-fifty guess about everything in a check-in can become at most {sure} sure.",
             epsilon=words.epsilon(choice.epsilon),
             sent=words.count(self.sent),
             k=words.count(choice.k),

@@ -101,9 +101,10 @@ def _measured(task: Task) -> str:
     else:
         said = say("How often the model was wrong on samples that did not train it.")
     band = say(
-        "The model is the one that people download and try here, as it was after so many "
-        "check-ins. Its error lies in the band with 95 % confidence: the band allows for chance, "
-        "for people who differ, and for what the model has learnt since the reports."
+        "The curve is about the model that people download and try here, as it was after that "
+        "number of check-ins. Its error lies in the band with 95 % confidence: the band allows "
+        "for luck, for differences between people, and for what the model has learnt since the "
+        "reports."
     )
     return f"{said} {band}"
 

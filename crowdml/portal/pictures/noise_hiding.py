@@ -34,8 +34,9 @@ class NoiseHiding:
     @property
     def about(self) -> str:
         return say(
-            "Each hill shows which values may be sent: one with your sample, one with another in "
-            "its place. The more they overlap, the less a message tells. The ticks are real draws."
+            "Each hill shows which values may be sent: one hill with your sample, the other with "
+            "another sample in its place. The more they overlap, the less a message reveals. The "
+            "ticks are real draws."
         )
 
     @property

@@ -10,14 +10,14 @@ VERDICTS = {
     "something to well": "This crowd should learn something, or well.",
     "something": "This crowd should learn something.",
     "hardly to something": "This crowd may learn something, or hardly anything.",
-    "hardly to well": "This crowd may learn well, or hardly anything: chance decides.",
+    "hardly to well": "This crowd may learn well, or hardly anything: it differs from run to run.",
     "hardly": "This crowd will hardly learn.",
 }
 WITHOUT = {
     "leaving": "If no device left early, the error would be {error}.",
     "delay": "If messages came at once, the error would be {error}.",
     "skew": "If all people gave all answers, the error would be {error}.",
-    "spread": "If all people had as many samples, the error would be {error}.",
+    "spread": "If all people had the same number of samples, the error would be {error}.",
 }
 """By what makes it hard for a crowd."""
 
@@ -80,8 +80,9 @@ class Expectation(msgspec.Struct, frozen=True):
     def words(self) -> str:
         verdict = say(VERDICTS[self.own_verdict])
         reach = say(
-            "Simulated {setting}, {devices} reach an error of {error}, nine times in ten one from "
-            "{low} to {high}; guessing has {guess}, and all data in one place {central}.",
+            "Simulated {setting}, {devices} reach an error of {error}, nine times in ten between "
+            "{low} and {high}. Guessing has an error of {guess}, and all data in one place "
+            "{central}.",
             setting=self.own.words,
             devices=counted(self.simulated_devices, "device"),
             error=percent(self.own.error, 1),

@@ -99,7 +99,7 @@ function* changes(old, asked) {
 function* privacy(before, after) {
   const [was, is] = [before.whom === "person", after.whom === "person"];
   if (was && !is) yield say("The promise would be for single samples, no longer for all of it.");
-  if (is && !was) yield say("The promise would be for all that you contribute, not for samples only.");
+  if (is && !was) yield say("The promise would cover everything that you contribute, not only single samples.");
   if (!after.private && before.private) yield say("The task would no longer be private.");
   const values = { name: say("Privacy"), old: pillOf(before), new: pillOf(after) };
   if (values.old === values.new && was === is) return;

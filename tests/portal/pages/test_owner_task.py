@@ -168,7 +168,7 @@ def test_a_task_that_made_all_its_check_ins_is_reopened(owner: Browser) -> None:
 
 def test_the_owner_is_told_of_joins_from_one_network(portal: Portal, owner: Browser) -> None:
     def crowded() -> bool:
-        return "came from one network" in text_of(owner.get("/owner/tasks/joined"))
+        return "exclude these devices" in text_of(owner.get("/owner/tasks/joined"))
 
     def join(n: int, visitor: str) -> None:
         with portal.store() as store:
@@ -181,7 +181,7 @@ def test_the_owner_is_told_of_joins_from_one_network(portal: Portal, owner: Brow
     assert not crowded()
     join(11, "203.0.113.5")
     page = text_of(owner.get("/owner/tasks/joined"))
-    assert "Of the newest 20 joins, 11 came from one network." in page
+    assert "Of the newest 20 devices, 11 joined from one network." in page
     for n in range(3):
         join(1, f"198.51.100.{n}")
     assert not crowded(), "half of them is not most"
@@ -260,7 +260,7 @@ def test_words_and_end_can_be_edited(portal: Portal, owner: Browser) -> None:
     assert (who, what) == (NAME, "edited")
     assert detail.startswith("title: Activity → Steps <b>; ")
     assert send(owner, "edited", enrol(owner.wire, "edited")).status == 200
-    assert "When it ends was fixed by the first check-in" in text_of(
+    assert "The first check-in has fixed when the task ends" in text_of(
         owner.get("/owner/tasks/edited")
     )
     late = owner.send(address, {"title": "Late", "stop.updates": "9"})
@@ -271,7 +271,7 @@ def test_words_and_end_can_be_edited(portal: Portal, owner: Browser) -> None:
 
 def test_a_task_that_never_started_can_be_deleted(portal: Portal, owner: Browser) -> None:
     token = enrol(owner.wire, "mistaken")
-    assert "1 device joined it already." in text_of(owner.get("/owner/tasks/mistaken"))
+    assert "1 device already joined." in text_of(owner.get("/owner/tasks/mistaken"))
     address = "/owner/tasks/mistaken/delete"
     wrong = owner.send(address, {"confirm": "mistake"})
     assert sent_back(owner, wrong, "To delete the task, type its name: mistaken")

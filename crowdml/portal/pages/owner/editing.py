@@ -45,6 +45,8 @@ async def delete(request: Request, posted: Posted) -> Response:
     try:
         await service_of(request).steer(lambda store: store.delete_task(name, by=by))
     except InvalidInput:
-        wrong = say("Only a task without check-ins can be deleted, and this one has some. Stop it.")
+        wrong = say(
+            "Only a task without check-ins can be deleted, and this task has some. Stop it instead."
+        )
         return await send_back(request, wrong=wrong)
     return redirect(request, "/owner?done=deleted")
