@@ -1,4 +1,4 @@
-"""How noise hides one sample: two hills, for any ε and b."""
+"""Show how noise hides one sample: two hills, for any ε and b."""
 
 import math
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ DRAWS = 60
 
 @dataclass(frozen=True)
 class NoiseHiding:
-    """What noise does to one number of the average of n gradients, in the worst case."""
+    """The effect of noise on one number of the average of n gradients, in the worst case."""
 
     hills: Hills
 
     again, sent = "", 0
-    """No button lets chance decide anew, and no single value is shown as sent."""
+    """This picture has no button to draw again, and shows no single value as sent."""
 
     @property
     def title(self) -> str:
@@ -60,7 +60,7 @@ class NoiseHiding:
         )
 
     def draw(self, theme: Theme) -> "Figure":
-        """Two minibatches that differ in one sample: what may be sent for each, and real draws."""
+        """Draw what may be sent for two minibatches that differ in one sample, and real draws."""
         picture, axes = figure(theme, height=2.8)
         hills = self.hills
         scale, half = hills.scale * hills.step, hills.shift / 2
@@ -89,7 +89,7 @@ class NoiseHiding:
             sure=words.certainty(hills.loss.bound),
             but=words.but_for(hills.loss.delta),
         )
-        # From the left edge, so that a long one fits.
+        # Aligned with the left edge, so that a long title fits.
         picture.suptitle(title, x=0.01, ha="left", fontsize=13, color=theme.text)
         return tidy(picture, axes)
 

@@ -1,6 +1,6 @@
-"""Sentences and numbers of the pages: languages, plain words, worked examples.
+"""Write the sentences and numbers of the pages: languages, plain words, worked examples.
 
-Nothing here draws or answers a request.
+This package neither draws pictures nor answers requests.
 """
 
 from crowdml.portal.words import plain

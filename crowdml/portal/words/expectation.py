@@ -1,4 +1,4 @@
-"""What a crowd should reach, as `crowdml plan` has simulated it, in words."""
+"""Say in words what a crowd should reach, as `crowdml plan` has simulated it."""
 
 import msgspec
 
@@ -23,7 +23,7 @@ WITHOUT = {
 
 
 class PlannedOption(msgspec.Struct, frozen=True):
-    """A way to run a task, its error, and between which errors nine runs in ten end.
+    """Settings of a task, the expected error, and the range in which nine runs of ten end.
 
     Args:
         error_with_liars: The error if one device in ten lies; None where that is not known.
@@ -47,7 +47,7 @@ class PlannedOption(msgspec.Struct, frozen=True):
 
 
 class PlannedCost(msgspec.Struct, frozen=True):
-    """A hardship of the crowd, and the error without it."""
+    """One hardship of the crowd, and the error without it."""
 
     hardship: str
     error: float
@@ -58,12 +58,12 @@ class PlannedCost(msgspec.Struct, frozen=True):
 
 
 class Expectation(msgspec.Struct, frozen=True):
-    """The plan's JSON, as far as the pages tell it.
+    """The part of the plan's JSON that the pages show.
 
     Args:
-        own: What the task's own settings should reach.
+        own: The expected result of the task's own settings.
         better: The recommended settings, if they are clearly better than the task's own.
-        devices: How many are expected, of which `simulated_devices` were simulated.
+        devices: The number of devices expected; `simulated_devices` of them were simulated.
         costs: What each hardship of the crowd costs.
     """
 

@@ -1,4 +1,4 @@
-"""The owner's first page: all tasks and what was done with them."""
+"""Show an owner all tasks, and the log of what was done."""
 
 from starlette.requests import Request
 from starlette.responses import Response

@@ -1,4 +1,4 @@
-"""The form that creates a task, as data: four steps, and what each folds away."""
+"""The form that creates a task, as data: four steps, each with folded fields."""
 
 from crowdml.models import MODELS
 from crowdml.optim import OPTIMIZERS, RATES
@@ -260,7 +260,7 @@ FORM: list[FormStep | FoldedFields | Field] = [
         "Older check-ins are rejected. Empty: none is too old.",
     ),
 ]
-"""From top to bottom: a field belongs to the step or fold above it."""
+"""The form from top to bottom: a field belongs to the step or fold above it."""
 
 
 def _steps() -> list[FormStep]:

@@ -1,4 +1,4 @@
-"""One task in its owner's hands: state, invites, devices."""
+"""Steer one task: change its state, make invites, revoke devices."""
 
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from crowdml.server.database import Store
 
 MOST_USES = 1_000_000
 REOPENED = (State.REACHED, State.EXHAUSTED)
-"""The ends that an owner may undo."""
+"""The final states that an owner may undo."""
 
 
 @for_owner
@@ -63,9 +63,9 @@ async def set_state(request: Request, posted: Posted) -> Response:
 
 @on_post
 async def invite(request: Request, posted: Posted) -> Response:
-    """Make an invite, once for each form: the form's number and the session make the code.
+    """Make one invite per form: the code follows from the form's number and the session.
 
-    So the code is stored nowhere and is in no address, and yet the page can show it again.
+    So the code is not stored and not in an address, but the page can show it again.
     """
     learner, by = learner_of(request), request.state.owner.name
     uses = whole(posted.get("uses", ""), MOST_USES)
@@ -82,7 +82,7 @@ async def invite(request: Request, posted: Posted) -> Response:
 
 
 async def _invite(request: Request) -> Invite | None:
-    """The invite that the address names, if it was made in this session."""
+    """Return the invite that the address names, if it was made in this session."""
     learner, once = learner_of(request), _number(request.query_params.get("invite", ""))
     if once is None:
         return None

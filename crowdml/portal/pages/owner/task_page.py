@@ -1,4 +1,4 @@
-"""One task as its owner sees it."""
+"""Show a task to its owner."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -25,9 +25,9 @@ FEW = 10
 
 
 class Invite(NamedTuple):
-    """A code: as text, as a link, where that leads, and as a picture of it.
+    """An invite: its code, its uses, its link as text and as an address, and a picture of the link.
 
-    The code is in the part of the link that browsers keep to themselves.
+    The code is in the fragment of the link, which browsers do not send.
     """
 
     code: str
