@@ -196,6 +196,7 @@ def see_the_end(camera: Camera, page: Page) -> None:
         crowd = Crowd(wire, task, n_devices=60, half=100)
         crowd.check_in(60)
         Participant(page, camera.portal, name).open()
+        page.locator("#checkins").fill("5")
         page.locator("#agree").click()
         page.locator("#labels button").first.click()
         expect(page.locator("[data-for-you] svg").first).to_be_visible(timeout=1000 * PATIENCE)

@@ -1,4 +1,4 @@
-/** The privacy ledger: what was told so far, and how much more may be. */
+/** Show the privacy ledger: what was revealed so far, and how much more is allowed. */
 
 import { limitsOf, lossOf } from "../index.js";
 import { secondsOf } from "./effort.js";
@@ -48,12 +48,12 @@ export class Budget {
     });
   }
 
-  /** The most check-ins by the terms. */
+  /** The most check-ins that the terms allow. */
   get #most() {
     return this.#device.terms.mostCheckins;
   }
 
-  /** By the participant's limit. */
+  /** The most check-ins that the participant allows. */
   get #allowed() {
     return this.#device.terms.checkinsWithin(this.#device.identity.limits.perDevice);
   }
@@ -77,7 +77,7 @@ export class Budget {
     if (!promise.exact) await this.#renderLimit(used);
   }
 
-  /** The limit if more is allowed: from what was made, if that is more than was allowed. */
+  /** Return the limit after allowing one more check-in, counted from what is sent already. */
   async #raised() {
     const { terms } = this.#device;
     const made = terms.checkinsWithin((await this.#device.ledger()).epsilonSpent);

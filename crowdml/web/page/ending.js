@@ -1,4 +1,4 @@
-/** The end, to come back to: what was learnt, what became of it, the model to try and to keep. */
+/** Show the end of a task: what was learnt, the participant's part, the model to try and to keep. */
 
 import { Unreachable, errorNow, publicResults, whatBecame } from "../index.js";
 import { any, complain, element, put } from "./elements.js";
@@ -41,7 +41,7 @@ export class Ending {
     this.#write(history);
   }
 
-  /** Ask what is known by now; without a network, what was known before stays. */
+  /** Ask the server for the results; without a network, the page keeps the earlier ones. */
   async #ask() {
     try {
       const { url, task } = this.#device.identity;
@@ -74,7 +74,7 @@ export class Ending {
     any("kept").focus();
   }
 
-  /** The newest model if there is a network, or else the one that was kept. */
+  /** Return the newest model if there is a network, otherwise the model that was kept. */
   async #model() {
     try {
       return await this.#fetched();

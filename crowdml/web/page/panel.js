@@ -1,4 +1,4 @@
-/** The controls: labels or a form, pause and resume, the state line. */
+/** Show the controls: labels or a form, pause and resume, the state line. */
 
 import { Choice } from "./choice.js";
 import { any, element, input, make, put } from "./elements.js";
@@ -45,7 +45,7 @@ export class Panel {
     this.#choice.forget();
   }
 
-  /** Once a second: what a screen reader need not read out. */
+  /** Update once a second what a screen reader need not read out. */
   tick() {
     const part = this.#part;
     put("wait", outlook(part, this.#nSamples));
@@ -102,7 +102,7 @@ export class Panel {
     });
   }
 
-  /** Readings first, then the answer, then the button: the focus moves on in this order. */
+  /** Make the form; the focus moves from the readings to the answer to the button. */
   #makeForm() {
     const part = this.#part;
     const form = element("manual", HTMLFormElement);
