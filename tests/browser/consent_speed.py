@@ -42,7 +42,7 @@ WATCH = """
 
 @dataclass
 class Consent:
-    """What one visit to the consent page has measured."""
+    """The measurements of one visit to the consent page."""
 
     requests: int
     seconds: float

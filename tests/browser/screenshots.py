@@ -1,6 +1,7 @@
-"""Pictures of every page and state, to be looked at: `make screenshots`.
+"""Take pictures of every page and state, to be looked at: `make screenshots`.
 
 On a desktop and a phone, in light and dark, in every language, with an index to leaf through.
+`make screenshots ARGS="owner participant-ending"` takes those whose names begin like this.
 """
 
 import re
@@ -33,18 +34,18 @@ ALL = 600
 
 FELL = re.compile(r"error went from \d+ % to \d+ %\.|Fehler von \d+ % auf \d+ % ")
 SEVERAL = 5
-"""How much longer than usual a crowd may take to be simulated."""
+"""A simulation may take this many times longer than other waits."""
 
 
 class Camera:
-    """Takes what is on one screen, in one language.
+    """Take pictures on one screen, in one language.
 
     Args:
         browser: Chromium.
-        portal: Whose pages they are.
-        language: Of the reader.
+        portal: The portal whose pages are taken.
+        language: The language of the reader.
         screen: A key of `SCREENS`.
-        wanted: How the names begin of what to take.
+        wanted: How the names of the wanted pictures begin.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class Camera:
         self._settings = LOOKS[SCREENS[screen]] | {"locale": language, "base_url": portal.url}
 
     def wants(self, name: str) -> bool:
-        """Whether it, or something that begins like it, is to be taken."""
+        """Return whether pictures with this name, or with names that begin like it, are wanted."""
         return any(name.startswith(each) or each.startswith(name) for each in self._wanted)
 
     @contextmanager
@@ -148,23 +149,27 @@ def participant_states(camera: Camera) -> None:
         "participant-paused": "/join/phone-paused",
         "participant-closed": "/join/phone-stopped",
     }.items():
+        if not camera.wants(name):
+            continue
         with camera.page() as page:
             page.goto(path)
             expect(page.locator("#loading").filter(visible=True)).to_have_count(0)
             camera.take(page, name)
     for kind in ("phone", "phone-person", "phone-many"):
-        with camera.page() as page:
-            take_part(camera, page, kind)
-    # What a service worker asks for cannot be changed on its way.
-    with camera.page(service_workers="block") as page:
-        meet_other_terms(camera, page)
+        if camera.wants(f"participant-{kind}-"):
+            with camera.page() as page:
+                take_part(camera, page, kind)
+    if camera.wants("participant-phone-terms-changed"):
+        # The requests of a service worker cannot be changed on their way.
+        with camera.page(service_workers="block") as page:
+            meet_other_terms(camera, page)
     if camera.wants("participant-ending"):
         with camera.page() as page:
             see_the_end(camera, page)
 
 
 def take_part(camera: Camera, page: Page, kind: str) -> None:
-    """From consent to leaving."""
+    """Take the states of taking part, from consent to leaving."""
     Participant(page, camera.portal, kind).open()
     expect(page.locator("#agree")).to_be_enabled()
     camera.take(page, f"participant-{kind}-consent")
@@ -236,7 +241,7 @@ def all_tasks() -> Iterator[Task]:
 
 
 def index(names: list[str]) -> str:
-    """A row for each page or state, a column for each way to look at it."""
+    """Write an index: a row for each page or state, a column for each variant."""
     variants = [f"{language}-{screen}-{scheme}" for language in LANGUAGES for screen in SCREENS
                 for scheme in SCHEMES]  # fmt: skip
     head = "".join(f"<th>{variant}</th>" for variant in variants)

@@ -38,7 +38,7 @@ def add_owner(portal: Portal, name: str) -> None:
 
 
 def examine(page: Page) -> None:
-    """The page as it is now, without loading it again; in the light `read_german` looks at some."""
+    """Check the page as it is, without loading it again; `read_german` checks some in light."""
     show_all(page)
     assert fits(page)
     page.set_viewport_size({"width": 390, "height": 844})
@@ -108,7 +108,7 @@ def test_an_owner_from_first_to_last(
     page.get_by_role("button", name="Sign out ada").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
     assert page.context.cookies() == []
-    # Whoever kept a copy of the cookie has nothing.
+    # A copy of the cookie is worthless now.
     carry(page, portal, cookie["value"])
     page.goto("/owner/tasks/steps")
     expect(page).to_have_url(re.compile("/owner/sign-in"))
@@ -135,7 +135,7 @@ def create_task(page: Page, watch: Watch) -> None:
     page.get_by_label("Sensor data in plain words").fill(TASK.terms.sensors)
     page.get_by_label("Labels", exact=True).fill("few\nmany")
     page.get_by_label("Who may join").select_option("invite")
-    # The one device that joins has to train, or there is no model to export.
+    # The device that joins must train, or no model could be exported.
     page.get_by_text("More about check-ins").click()
     page.get_by_label("Share of check-ins that only send right or wrong").fill("0")
     page.get_by_label("Share of check-ins that only send one answer").fill("0")
@@ -150,7 +150,7 @@ def create_task(page: Page, watch: Watch) -> None:
 
 
 def go_back_and_forward(page: Page) -> None:
-    """Whatever a browser does on its way, the form has what was last sent."""
+    """After Back, Forward and reload, the form has what was last sent."""
     for step in (page.go_back, page.go_forward, page.reload):
         step()
         for label, value in {
@@ -162,7 +162,7 @@ def go_back_and_forward(page: Page) -> None:
 
 
 def ask_what_the_crowd_will_reach(page: Page) -> None:
-    """The answer comes into the form; where something is wrong, the page says what."""
+    """Check that the forecast appears in the form, or that the page says what is wrong."""
     advice = page.locator("#task [data-plan]")
     advice.get_by_role("button").click()
     expect(advice.locator("p").first).to_be_visible()
@@ -177,7 +177,7 @@ def ask_what_the_crowd_will_reach(page: Page) -> None:
 
 
 def visible_fields(page: Page) -> list[str]:
-    """Of the form, before anything is unfolded."""
+    """Return the fields of the form that are visible before anything is unfolded."""
     inputs = page.locator("#task :is(input, select, textarea):not([type=hidden])")
     names: list[str] = inputs.filter(visible=True).evaluate_all("(all) => all.map((e) => e.name)")
     return names
@@ -258,7 +258,7 @@ def expect_local_times(page: Page) -> None:
 
 
 def expect_reload(page: Page, link: str) -> None:
-    """Another process has created a task: the server takes it in within a second."""
+    """Reload until a task appears that another process has created."""
     end = time.monotonic() + PATIENCE
     while not page.get_by_role("link", name=link, exact=True).count():
         assert time.monotonic() < end
@@ -311,7 +311,7 @@ def invite_and_revoke(page: Page, visitor: Page, portal: Portal) -> None:
 
 
 def export(page: Page) -> None:
-    """Asked for as the link says: a browser under load may cancel a download by itself."""
+    """Fetch the link of an export: a browser under load may cancel a download by itself."""
     address = page.get_by_role("link", name="Export json").get_attribute("href")
     answer = page.request.get(address or "")
     assert answer.ok, answer.text()

@@ -2,7 +2,7 @@
 
 /**
  * The rate of false alarms of each test by chance. There are less than 20 of them, which makes less
- * than 1e-6 in all.
+ * than 1e-6 in total.
  */
 export const FALSE_ALARM = 5e-8;
 

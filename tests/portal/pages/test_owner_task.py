@@ -84,7 +84,7 @@ def log(portal: Portal, task: str) -> list[tuple[str, str, str]]:
 
 
 def sent_back(owner: Browser, reply: Reply, words: str) -> bool:
-    """Whether a form led back to its page, which says what was wrong, also when it is reloaded."""
+    """Return whether a form led back to the task page, which still has the mistake on reload."""
     address = reply.headers.get("content-location", "")
     again = owner.get(address) if "?wrong=" in address else reply
     alert = re.search(rb'role="alert">([^<]*)<', again.body)
