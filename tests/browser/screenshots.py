@@ -194,19 +194,18 @@ def take_part(camera: Camera, page: Page, kind: str) -> None:
 def see_the_end(camera: Camera, page: Page) -> None:
     """Take the page to come back to: the task has ended, and its error has fallen since."""
     name = f"ending-{camera.variant}"
-    measured = {"privacy__epsilon": 2.0, "collection__batch": 10, "collection__heldout": 0.5}
-    task = phone_task(name, stop__updates=ALL, **measured)
+    task = phone_task(name, stop__updates=ALL, collection__batch=10, collection__heldout=0.5)
     add_tasks(camera.portal, task)
     with camera.portal.connected() as wire:
-        crowd = Crowd(wire, task, n_devices=60, half=100)
-        crowd.check_in(60)
+        crowd = Crowd(wire, task, n_devices=60, half=1000)
+        crowd.check_in(120)
         Participant(page, camera.portal, name).open()
-        page.locator("#checkins").fill("5")
         page.locator("#agree").click()
         page.locator("#labels button").first.click()
         expect(page.locator("[data-for-you] svg").first).to_be_visible(timeout=1000 * PATIENCE)
         camera.take(page, "participant-ending-collecting")
         page.locator("#run").click()
+        crowd.half = 8
         crowd.check_in(ALL - version(camera.portal, name))
     page.reload()
     expect(page.locator("#became")).to_have_text(FELL, timeout=1000 * PATIENCE)
