@@ -39,7 +39,7 @@ test("what is not known stays as it is", () => {
   assert.equal(write(phrase("left {over}"), translator(GERMAN, "de"), "de"), "left {over}");
   assert.equal(write(phrase("{__proto__} {constructor}")), "{__proto__} {constructor}");
   assert.equal(write(phrase("constructor"), translator(GERMAN, "de"), "de"), "constructor");
-  assert.equal(write(phrase("{a}", { a: "{b}", b: "$&" })), "{b}", "a value is no template");
+  assert.equal(write(phrase("{a}", { a: "{b}", b: "$&" })), "{b}", "a value is not a template");
 });
 
 test("an error is a phrase, in English its message", () => {
