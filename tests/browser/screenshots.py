@@ -32,7 +32,7 @@ SCHEMES = ("light", "dark")
 ALL = 600
 """Check-ins until a task ends whose end is taken."""
 
-FELL = re.compile(r"error went from \d+ % to \d+ %\.|Fehler von \d+ % auf \d+ % ")
+FELL = re.compile(r"(error went from|Fehler der Gruppe von) \d+\s% (to|auf) \d+\s%")
 SEVERAL = 5
 """A simulation may take this many times longer than other waits."""
 
