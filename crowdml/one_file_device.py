@@ -65,8 +65,12 @@ __all__ = ["main"]
 
 Sample = tuple[list[float], float]
 
-STATES = {"running": "", "paused": "task-paused"}
-STATES |= dict.fromkeys(("reached", "exhausted", "stopped"), "task-finished")
+STATES = {"running": "", "paused": "the task is paused."}
+ENDINGS = {
+    "reached": "the task has ended: its target error is reached.",
+    "exhausted": "the task has ended: all its check-ins are in.",
+    "stopped": "the task has ended: its owner stopped it.",
+}
 GIVE_UP_ON = {"revoked", "unauthorized"}  # this device can never check in again
 KEEP_AFTER = {"fault", "method-not-allowed", "not-found", "task-paused", "too-frequent"}
 KEEP_AFTER |= {"unavailable", "unknown"}  # the same bytes may be accepted later
@@ -1457,8 +1461,10 @@ class Device:
             w, start = struct.unpack(f"<{self.terms.d}f", parameters), self.terms.start
             if type(version) is not int or version < 0 or not all(map(math.isfinite, w)):
                 raise ValueError(f"version {version}, or w")
+            if state in ENDINGS:
+                raise Problem(ENDINGS[state], "task-finished")
             if STATES[state]:
-                raise Problem(f"the task is {state}.", STATES[state])
+                raise Problem(STATES[state], "task-paused")
             if start and version == 0 and hashlib.sha256(parameters).hexdigest() != start["sha256"]:
                 raise ValueError(f"version 0 is not the start of the terms, {start['sha256']}")
         except (TypeError, LookupError, ValueError, struct.error) as error:

@@ -238,7 +238,7 @@ def _set_state(database: str, name: str, state: str, question: str | None = None
         now = _learner(store, store.task(name)).state
         if now in ("reached", "exhausted"):
             raise InvalidInput(
-                f"the task {name!r} has ended: {now}. `crowdml task reopen` goes on."
+                f"the task {name!r} has ended: {now.phrase}. `crowdml task reopen` goes on."
             )
         if question is not None:
             confirm(question)

@@ -1,4 +1,4 @@
-"""All pages, in one list."""
+"""List the routes of all pages, and build the app."""
 
 from collections.abc import Awaitable, Callable
 
@@ -31,7 +31,7 @@ Page = Callable[[Request], Awaitable[Response]]
 
 
 def in_their_language(page: Page) -> Page:
-    """The page, and all that it asks for words, in the reader's language."""
+    """Answer with the page in the reader's language."""
 
     async def answer(request: Request) -> Response:
         with speaking(preferred(request)):
@@ -72,7 +72,7 @@ PAGES = [
 
 
 def create_portal_app(settings: Settings, front: Front | None = None) -> Starlette:
-    """The API and the portal in one app."""
+    """Create one app with the API and the portal."""
     return create_app(
         settings,
         front or Front(),

@@ -46,16 +46,16 @@ class State(StrEnum):
 
     @property
     def phrase(self) -> Phrase:
-        """The state as a word in a sentence."""
+        """Complete "the task has ended: …", or "the task is …" while it has not."""
         return STATES[self]
 
 
 STATES = {
     State.RUNNING: Phrase("running"),
     State.PAUSED: Phrase("paused"),
-    State.REACHED: Phrase("reached"),
-    State.EXHAUSTED: Phrase("exhausted"),
-    State.STOPPED: Phrase("stopped"),
+    State.REACHED: Phrase("its target error is reached"),
+    State.EXHAUSTED: Phrase("all its check-ins are in"),
+    State.STOPPED: Phrase("its owner stopped it"),
 }
 
 

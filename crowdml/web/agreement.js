@@ -115,13 +115,20 @@ export class Agreement {
   }
 }
 
+/** @type {Record<string, ReturnType<typeof phrase>>} Why a task has ended, by its final state. */
+const ENDINGS = {
+  reached: phrase("its target error is reached"),
+  exhausted: phrase("all its check-ins are in"),
+  stopped: phrase("its owner stopped it"),
+};
+
 /**
  * Explain why a device stops when its task has ended.
  *
  * @param {{state: string}} checkout
  */
 export function taskEnded(checkout) {
-  const why = phrase("the task has ended: {state}.", { state: phrase(checkout.state) });
+  const why = phrase("the task has ended: {state}.", { state: ENDINGS[checkout.state] ?? checkout.state });
   return { code: "task-finished", phrase: why };
 }
 

@@ -1,4 +1,4 @@
-"""Chromium: where it is, how it is started, and what counts as something wrong on a page."""
+"""Find and start Chromium, and collect what goes wrong on its pages."""
 
 import os
 import re
@@ -34,7 +34,7 @@ ARGUMENTS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    # The tabs of one profile share a process: to start one costs more than most tests.
+    # The tabs of one profile share a process: starting a process takes longer than most tests.
     "--renderer-process-limit=1",
 ]
 
@@ -50,11 +50,11 @@ LOOKS: dict[str, dict[str, Any]] = {
     "phone-light": PHONE | {"color_scheme": "light"},
     "phone-dark": PHONE | {"color_scheme": "dark"},
 }
-"""Screens that pages must look right on."""
+"""Screens on which pages must look right."""
 
 
 def find_chromium() -> str:
-    """The browser named by CHROMIUM, or the first one on the path."""
+    """Return the browser named by CHROMIUM, or the first one on the path."""
     wanted = os.environ.get("CHROMIUM")
     found = next(filter(None, map(shutil.which, [wanted] if wanted else NAMES)), None)
     if found is None:
@@ -67,10 +67,10 @@ def find_chromium() -> str:
 
 @contextmanager
 def launched(home: Path | None = None) -> Iterator[Browser]:
-    """A Chromium of one's own. What is expected of a page may take as long as on a busy machine.
+    """Start a separate Chromium; expectations of pages wait as long as a busy machine needs.
 
     Args:
-        home: The folder of a user who has authorities of their own.
+        home: The home folder of a user with certificate authorities of their own.
     """
     path = find_chromium()
     expect.set_options(timeout=1000 * PATIENCE)
@@ -83,13 +83,13 @@ def launched(home: Path | None = None) -> Iterator[Browser]:
 
 @dataclass
 class Watch:
-    """Whatever goes wrong in a browser while a test looks elsewhere.
+    """Collect what goes wrong in a browser during a test.
 
     Args:
         origins: The servers that pages may talk to.
         complaints: Errors in the console and in scripts, requests to others, faults of a server.
-        expected: What a test says will go wrong: each must happen.
-        allowed: What may go wrong as well.
+        expected: Patterns of complaints that must occur.
+        allowed: Patterns of complaints that may occur.
     """
 
     origins: set[str] = field(default_factory=set)
@@ -98,11 +98,11 @@ class Watch:
     allowed: list[str] = field(default_factory=list)
 
     def expect(self, pattern: str) -> None:
-        """Complaints with this regular expression in them are what the test is about."""
+        """Require a complaint that matches this regular expression."""
         self.expected.append(pattern)
 
     def allow(self, pattern: str) -> None:
-        """Complaints like this may come or not: it is a matter of time."""
+        """Allow complaints that match: whether they occur depends on timing."""
         self.allowed.append(pattern)
 
     def follow(self, context: BrowserContext) -> None:
@@ -136,7 +136,7 @@ class Watch:
             self.complaints.append(f"status {response.status}: {response.url}")
 
     def verdict(self) -> list[str]:
-        """What nobody expected, and what was expected in vain."""
+        """Return unexpected complaints, and expected ones that did not occur."""
         surprises = [
             complaint
             for complaint in self.complaints
@@ -153,8 +153,8 @@ class Watch:
 class Profile:
     """A browser profile that tests use one after the other; each test finds it empty.
 
-    A tab that stays open keeps the process alive, and the profile keeps the server's files in its
-    cache: to start without them takes most of the time of most tests.
+    An open tab keeps the process alive, and the cache keeps the server's files: starting without
+    them would take most of the time of most tests.
     """
 
     def __init__(self, context: BrowserContext, url: str) -> None:
@@ -163,7 +163,7 @@ class Profile:
         self._tools = context.new_cdp_session(self._tab)
 
     def clean(self) -> None:
-        """Close what a test has opened, and forget what its pages have stored."""
+        """Close the tabs of a test, and erase what its pages have stored."""
         for page in self.context.pages:
             if page != self._tab:
                 page.close()

@@ -1,4 +1,4 @@
-"""One Chromium for all tests of this folder, a fresh context for each, and portals to look at."""
+"""Share one Chromium and some portals between the tests of this folder; contexts are fresh."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.servers import PATIENCE, Wire, create
 
 
 class Browse(Protocol):
-    """Opens a page of a server in a context of its own; a look is a key of `LOOKS`."""
+    """Open a page of a server in a context of its own; `look` is a key of `LOOKS`."""
 
     def __call__(self, server: Portal, look: str = "desktop-light", **options: Any) -> Page: ...
 
@@ -33,7 +33,7 @@ def watch() -> Watch:
 
 @pytest.fixture(scope="package")
 def profiles(chromium: Browser) -> dict[tuple[str, str], Profile]:
-    """Profiles at a portal that lasts, by its address and the look."""
+    """Keep profiles for lasting portals, by address and look."""
     return {}
 
 
@@ -44,9 +44,9 @@ def browse(
     watch: Watch,
     serve_portal: ServePortal,
 ) -> Iterator[Browse]:
-    """Pages that fail the test for anything in `watch` that the test did not expect.
+    """Open pages that fail the test if `watch` has an unexpected complaint.
 
-    Portals are asked for here so that pages are closed before them.
+    This fixture uses the portals, so that pages are closed before them.
     """
     contexts: list[BrowserContext] = []
     used: list[Profile] = []
@@ -83,7 +83,7 @@ def browse(
 
 @pytest.fixture(scope="package")
 def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
-    """A portal for looking only, with one task in every situation that a page can show."""
+    """Start a read-only portal, with a task in every situation that a page can show."""
     portal = LastingPortal(tmp_path_factory.mktemp("portal"))
     tasks = gallery()
     create(portal.database, *tasks)
@@ -97,7 +97,7 @@ def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
 
 @pytest.fixture(scope="package")
 def phones(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
-    """A portal for people with phones, without tasks: each file of tests adds its own."""
+    """Start a portal without tasks for phones; each test file adds its own tasks."""
     portal = LastingPortal(tmp_path_factory.mktemp("phones"))
     create(portal.database)
     portal.start()
@@ -125,6 +125,6 @@ def phone(browse: Browse, portal: Portal) -> Page:
 
 @pytest.fixture
 def serve_portal(tmp_path: Path) -> Iterator[ServePortal]:
-    """Portals that a test may change, stop and start."""
+    """Start portals that a test may change, stop and start."""
     with portals(tmp_path) as serve:
         yield serve

@@ -1,7 +1,7 @@
-"""Firefox as Debian ships it, through WebDriver BiDi.
+"""Drive Debian's Firefox through WebDriver BiDi.
 
-Playwright speaks BiDi to newer versions only, and its own Firefox is another program. What a test
-needs of the protocol is little: open a page, look for something, click, type, hear complaints.
+Playwright supports BiDi with newer versions only, and its own Firefox is another program. Tests
+need little of the protocol: open a page, look for something, click, type, collect complaints.
 """
 
 import json
@@ -54,7 +54,7 @@ class Firefox:
         self._ask("browsingContext.navigate", context=self._tab, url=url, wait="complete")
 
     def look(self, expression: str) -> Any:
-        """What a JavaScript expression says: a text, a number, or an element to click on."""
+        """Evaluate a JavaScript expression: a text, a number, or an element to click on."""
         target = {"context": self._tab}
         answer = self._ask(
             "script.evaluate", expression=expression, target=target, awaitPromise=True
@@ -65,7 +65,7 @@ class Firefox:
         return found if found["type"] == "node" else found.get("value")
 
     def see(self, selector: str, text: str = "") -> Any:
-        """Wait for something to be visible and usable, with this text in it."""
+        """Wait until an element with this text is visible and usable."""
         end = time.monotonic() + PATIENCE
         while not (found := self.look(FIND % (json.dumps(selector), json.dumps(text)))):
             main = self.look("document.querySelector('main').innerText")

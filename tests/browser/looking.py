@@ -1,4 +1,4 @@
-"""Looking at a page: whether all of it loads, fits its screen, and shuts nobody out."""
+"""Check that a page loads completely, fits its screen, and is accessible."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
 
 def show_all(page: Page) -> None:
-    """Load the pictures that wait to be scrolled to, and wait until all of them are there."""
+    """Load the pictures that are not in view yet, and wait until all are loaded."""
     # Not with image.decode(), which fails when a live page swaps the picture meanwhile.
     missing = page.evaluate(
         """async (patience) => {
@@ -37,9 +37,9 @@ def show_all(page: Page) -> None:
 
 
 def fits(page: Page) -> bool:
-    """Whether nothing lies beyond the right edge, to be scrolled to or cut off.
+    """Return whether nothing lies beyond the right edge, to be scrolled to or cut off.
 
-    Against the screen and not `innerWidth`: a phone zooms out until a page that is too wide fits.
+    Compare with the screen, not `innerWidth`: a phone zooms out until a page that is too wide fits.
     """
     assert page.viewport_size is not None
     width: int = page.evaluate("document.documentElement.scrollWidth")
@@ -47,11 +47,11 @@ def fits(page: Page) -> bool:
 
 
 def barriers(page: Page) -> list[str]:
-    """What axe-core finds against WCAG 2.2 A and AA on the page, a line for each kind.
+    """List the violations of WCAG 2.2 A and AA that axe-core finds, one line per rule.
 
-    What is folded away is looked at too.
+    Folded parts are checked as well.
     """
-    # Evaluated by the browser's own tools, which the page's policy does not bind.
+    # The browser's debugger evaluates it, so the page's content security policy does not apply.
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text())
     found: dict[str, Any] = page.evaluate(

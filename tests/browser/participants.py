@@ -1,4 +1,4 @@
-"""People who take part with a phone: its page, its motion, what it sends and what it keeps."""
+"""Act as a participant with a phone: its page, its motion, what it sends and stores."""
 
 import time
 from collections.abc import Callable
@@ -51,7 +51,7 @@ HIDE = """(hidden) => {
 
 
 def phone_task(name: str = "moving", **changes: Any) -> Task:
-    """A task for phones with samples in quick succession; changes are those of `make_task`."""
+    """Make a task for phones with quick samples; `changes` are those of `make_task`."""
     usual: dict[str, Any] = {
         "__title": "What is the owner of this phone doing?",
         "__objective": "Tell sitting, walking and jogging apart from a phone's movement.",
@@ -75,7 +75,7 @@ def phone_task(name: str = "moving", **changes: Any) -> Task:
 
 
 class Participant:
-    """Someone with a phone at the page of one task."""
+    """A participant with a phone, on the page of one task."""
 
     def __init__(
         self, page: Page, server: Portal, task: str = "moving", motion: bool = True
@@ -93,7 +93,7 @@ class Participant:
             self.sent.append(request.post_data_buffer or b"")
 
     def _hold(self) -> CDPSession:
-        """Real motion events of a phone that lies still."""
+        """Send real motion events of a phone that lies still."""
         session = self.context.new_cdp_session(self.page)
         metadata = {"available": True, "minimumFrequency": 1, "maximumFrequency": 100}
         for kind in MOTION_SENSORS:
@@ -120,7 +120,7 @@ class Participant:
         return self
 
     def reopen(self) -> "Participant":
-        """Another tab of the same browser."""
+        """Open the page in another tab of the same browser."""
         self.page = self.context.new_page()
         self._motion = self._hold()
         return self.open()
@@ -139,18 +139,18 @@ class Participant:
         self.button(name).click()
 
     def press(self, name: str) -> None:
-        """Press a button by keyboard: it may move while the page changes above it."""
+        """Press a button by keyboard, because it may move while the page changes above it."""
         self.button(name).press("Enter")
 
     def hide(self, hidden: bool = True) -> None:
-        """Another app comes to the front, or goes away."""
+        """Move the page to the background, or back."""
         self.page.evaluate(HIDE, hidden)
 
     def says(self, text: str) -> None:
         expect(self.page.locator("#status")).to_contain_text(text)
 
     def note(self) -> None:
-        """From now on, remember whatever is said, however soon something else is said."""
+        """Record every status sentence from now on, however briefly it is shown."""
         self.page.evaluate(NOTE)
 
     def has_said(self, text: str) -> None:
@@ -161,12 +161,12 @@ class Participant:
         expect(self.page.locator(f"#{name}-title")).to_be_visible(timeout=1000 * PATIENCE)
 
     def stored(self) -> dict[str, list[Any]]:
-        """Everything in the browser's databases."""
+        """Return everything in the browser's databases."""
         found: dict[str, list[Any]] = self.page.evaluate(STORED)
         return found
 
     def collected(self) -> int:
-        """Samples in the buffer and in all check-ins that were ever written."""
+        """Count the samples in the buffer and in all check-ins."""
         stored = self.stored()
         events = [line["event"] for line in stored["ledger"]]
         used = sum(event["nTraining"] + event["nHeldout"] for event in events)
@@ -185,7 +185,7 @@ class Participant:
         self.until(lambda: self.applied() >= n)
 
     def until_quiet(self) -> None:
-        """Until what was under way has reached the database and the server."""
+        """Wait until pending work has reached the database and the server."""
         seen: list[tuple[int, int, list[Any]]] = []
 
         def is_quiet() -> bool:
@@ -203,7 +203,7 @@ def running(
     label: str | None = None,
     checkins: int = 1000,
 ) -> Participant:
-    """Someone who has agreed and said what is true."""
+    """Return a participant who has agreed and answered."""
     participant = Participant(page, server, task).open().agree(checkins)
     if label:
         participant.tap(label)
@@ -211,10 +211,9 @@ def running(
 
 
 def inspect(page: Page, name: str) -> None:
-    """The page in this state fits small screens and shuts nobody out.
+    """Check that the page in this state fits small screens and is accessible.
 
-    States share their colours, so the main ones stand for all in the dark; some differ from one
-    of these by a sentence only.
+    States share their colours, so only the main states are checked in dark mode.
     """
     show_all(page)
     assert fits(page)

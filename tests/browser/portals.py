@@ -1,4 +1,4 @@
-"""A portal as its operator runs it, tasks in every situation, and a crowd that checks in."""
+"""Run a portal as its operator does, with tasks in every situation and a crowd."""
 
 import sys
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ print(json.dumps({"own": own, "own_verdict": "something", "better": None, "guess
 
 
 class BrowsedPortal(owner_browser.Portal):
-    """A portal whose simulations take until `end_simulations`; others test what they find."""
+    """A portal whose simulations last until `end_simulations`; other tests check their results."""
 
     simulating = (sys.executable, "-c", SIMULATE)
 
@@ -47,7 +47,7 @@ class BrowsedPortal(owner_browser.Portal):
 
 
 class LastingPortal(owner_browser.Portal):
-    """A portal for all tests of this folder, in one process, and so with profiles for all."""
+    """A portal that all tests of this folder share, so that they can share profiles too."""
 
 
 class ServePortal(Protocol):
@@ -56,7 +56,7 @@ class ServePortal(Protocol):
 
 @contextmanager
 def portals(folder: Path) -> Iterator[ServePortal]:
-    """Starts portals, each in a folder of its own, and leaves none behind."""
+    """Start portals, each in a folder of its own, and end them all."""
     started: list[BrowsedPortal] = []
 
     def serve(*tasks: Task, tls: str | None = None) -> BrowsedPortal:
@@ -77,15 +77,17 @@ def portals(folder: Path) -> Iterator[ServePortal]:
 
 @dataclass
 class Crowd:
-    """Devices that check in through the API, as real ones do; what they send is made up.
+    """Devices that check in through the API as real ones do, with made-up messages.
 
-    The share of wrong predictions falls from check-in to check-in, as when a model learns. Where
-    a device may check in only once, each check-in is made by a new one.
+    The share of wrong predictions falls from check-in to check-in, as when a model learns; after
+    `half` check-ins half of what can be learnt is learnt. Where a device may check in only once,
+    each check-in is made by a new one.
     """
 
     wire: Wire
     task: Task
     n_devices: int = 3
+    half: int = 8
     devices: list[dict[str, str]] = field(init=False)
     sent: int = 0
 
@@ -108,7 +110,7 @@ class Crowd:
     def _body(self, device: str) -> bytes:
         rng = np.random.default_rng(self.sent)
         terms, mechanism = self.task.terms, self.task.terms.mechanism()
-        wrong = 0.1 + 0.55 / (1 + self.sent / 8)
+        wrong = 0.1 + 0.55 / (1 + self.sent / self.half)
         shares = np.arange(terms.n_classes, 0, -1) / max(np.arange(terms.n_classes + 1).sum(), 1)
         sums: dict[str, Any] = {"version": max(0, self.sent - int(rng.integers(0, 3)))}
         if isinstance(mechanism, DirectionMechanism):
@@ -128,7 +130,7 @@ class Crowd:
 
 
 def gallery() -> list[Task]:
-    """Tasks that differ in whatever changes a page; `populate` says how far each of them is."""
+    """Make tasks that differ in everything that changes a page; `populate` adds check-ins."""
     return [
         make_task(
             "walking",
@@ -209,7 +211,7 @@ def gallery() -> list[Task]:
 
 
 def populate(portal: Portal, tasks: list[Task]) -> None:
-    """Let a crowd take part in every task that has one, then pause and stop what the names say."""
+    """Let a crowd take part in the tasks, then pause `paused` and stop `stopped`."""
     checkins = {"walking": 60, "person": 300, "open-data": 4, "temperature": 12}
     with portal.connected() as wire:
         for task in tasks:

@@ -1,14 +1,17 @@
-"""Pictures of every page and state, to be looked at: `make screenshots`.
+"""Take pictures of every page and state, to be looked at: `make screenshots`.
 
 On a desktop and a phone, in light and dark, in every language, with an index to leaf through.
+`make screenshots ARGS="owner participant-ending"` takes those whose names begin like this.
 """
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
@@ -26,19 +29,23 @@ SCREENSHOTS = ROOT / "screenshots"
 OWNER = "ada"
 SCREENS = {"1280": "desktop-light", "390": "phone-light"}
 SCHEMES = ("light", "dark")
+ALL = 600
+"""Check-ins until a task ends whose end is taken."""
+
+FELL = re.compile(r"(error went from|Fehler der Gruppe von) \d+\s% (to|auf) \d+\s%")
 SEVERAL = 5
-"""How much longer than usual a crowd may take to be simulated."""
+"""A simulation may take this many times longer than other waits."""
 
 
 class Camera:
-    """Takes what is on one screen, in one language.
+    """Take pictures on one screen, in one language.
 
     Args:
         browser: Chromium.
-        portal: Whose pages they are.
-        language: Of the reader.
+        portal: The portal whose pages are taken.
+        language: The language of the reader.
         screen: A key of `SCREENS`.
-        wanted: How the names begin of what to take.
+        wanted: How the names of the wanted pictures begin.
     """
 
     def __init__(
@@ -50,12 +57,12 @@ class Camera:
         self._settings = LOOKS[SCREENS[screen]] | {"locale": language, "base_url": portal.url}
 
     def wants(self, name: str) -> bool:
-        """Whether it, or something that begins like it, is to be taken."""
+        """Return whether pictures with this name, or with names that begin like it, are wanted."""
         return any(name.startswith(each) or each.startswith(name) for each in self._wanted)
 
     @contextmanager
-    def page(self) -> Iterator[Page]:
-        context = self._browser.new_context(**self._settings)
+    def page(self, **settings: Any) -> Iterator[Page]:
+        context = self._browser.new_context(**self._settings | settings)
         context.set_default_timeout(1000 * PATIENCE)
         yield context.new_page()
         context.close()
@@ -142,22 +149,27 @@ def participant_states(camera: Camera) -> None:
         "participant-paused": "/join/phone-paused",
         "participant-closed": "/join/phone-stopped",
     }.items():
+        if not camera.wants(name):
+            continue
         with camera.page() as page:
             page.goto(path)
             expect(page.locator("#loading").filter(visible=True)).to_have_count(0)
             camera.take(page, name)
     for kind in ("phone", "phone-person", "phone-many"):
-        with camera.page() as page:
-            take_part(camera, page, kind)
-    with camera.page() as page:
-        meet_other_terms(camera, page)
+        if camera.wants(f"participant-{kind}-"):
+            with camera.page() as page:
+                take_part(camera, page, kind)
+    if camera.wants("participant-phone-terms-changed"):
+        # The requests of a service worker cannot be changed on their way.
+        with camera.page(service_workers="block") as page:
+            meet_other_terms(camera, page)
     if camera.wants("participant-ending"):
         with camera.page() as page:
             see_the_end(camera, page)
 
 
 def take_part(camera: Camera, page: Page, kind: str) -> None:
-    """From consent to leaving."""
+    """Take the states of taking part, from consent to leaving."""
     Participant(page, camera.portal, kind).open()
     expect(page.locator("#agree")).to_be_enabled()
     camera.take(page, f"participant-{kind}-consent")
@@ -180,22 +192,23 @@ def take_part(camera: Camera, page: Page, kind: str) -> None:
 
 
 def see_the_end(camera: Camera, page: Page) -> None:
-    """A task that ends, after others have gone on: the page to come back to."""
+    """Take the page to come back to: the task has ended, and its error has fallen since."""
     name = f"ending-{camera.variant}"
-    task = phone_task(name, stop__updates=400)
+    task = phone_task(name, stop__updates=ALL, collection__batch=10, collection__heldout=0.5)
     add_tasks(camera.portal, task)
     with camera.portal.connected() as wire:
-        crowd = Crowd(wire, task, n_devices=40)
-        crowd.check_in(60)
+        crowd = Crowd(wire, task, n_devices=60, half=1000)
+        crowd.check_in(120)
         Participant(page, camera.portal, name).open()
         page.locator("#agree").click()
         page.locator("#labels button").first.click()
         expect(page.locator("[data-for-you] svg").first).to_be_visible(timeout=1000 * PATIENCE)
         camera.take(page, "participant-ending-collecting")
         page.locator("#run").click()
-        crowd.check_in(400 - version(camera.portal, name))
+        crowd.half = 8
+        crowd.check_in(ALL - version(camera.portal, name))
     page.reload()
-    expect(page.locator("#became")).not_to_be_empty(timeout=1000 * PATIENCE)
+    expect(page.locator("#became")).to_have_text(FELL, timeout=1000 * PATIENCE)
     page.locator("#keep").click()
     expect(page.locator("#kept")).not_to_be_empty()
     page.locator("#trial button").click()
@@ -206,6 +219,7 @@ def see_the_end(camera: Camera, page: Page) -> None:
 def meet_other_terms(camera: Camera, page: Page) -> None:
     Participant(page, camera.portal, "phone").open()
     page.locator("#agree").click()
+    expect(page.locator("#labels button").first).to_be_visible()
     claim(page, phone_task("phone", privacy__epsilon=2.0, collection__batch=6))
     page.locator("#labels button").first.click()
     expect(page.locator("#terms-title")).to_be_visible(timeout=1000 * PATIENCE)
@@ -226,7 +240,7 @@ def all_tasks() -> Iterator[Task]:
 
 
 def index(names: list[str]) -> str:
-    """A row for each page or state, a column for each way to look at it."""
+    """Write an index: a row for each page or state, a column for each variant."""
     variants = [f"{language}-{screen}-{scheme}" for language in LANGUAGES for screen in SCREENS
                 for scheme in SCHEMES]  # fmt: skip
     head = "".join(f"<th>{variant}</th>" for variant in variants)

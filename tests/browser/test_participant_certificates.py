@@ -42,7 +42,7 @@ UNTRUSTED = "your browser does not trust its certificate"
 
 
 class Front:
-    """Adds TLS to a server, and counts the bytes that arrive under each certificate."""
+    """Add TLS to a server, and count the bytes that arrive under each certificate."""
 
     def __init__(self, server: Portal, certificates: Certificates) -> None:
         self._server, self._certificates = server, certificates
@@ -53,7 +53,7 @@ class Front:
         self.refused: Counter[str] = Counter()
 
     def show(self, name: str) -> None:
-        """Show this certificate from now on, also to those who are connected."""
+        """Use this certificate from now on, also for open connections."""
         self._certificates.now = name
         for each in list(self._open):
             with suppress(OSError):
@@ -119,7 +119,7 @@ def front(phones: Portal, certificates: Certificates) -> Iterator[Front]:
 def careful(
     certificates: Certificates, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Browser]:
-    """A browser that trusts the authorities of the tests, and checks every certificate."""
+    """Start a browser that trusts the tests' authorities and checks every certificate."""
     home = tmp_path_factory.mktemp("home")
     database = home / ".pki" / "nssdb"
     database.mkdir(parents=True)

@@ -103,12 +103,12 @@ def test_gaussian_noise_has_a_small_chance_to_tell_more(browse: Browse, server: 
 
 
 def _says_nothing_of_noise(part: Locator) -> None:
-    """What is on the screen must not be what is true of other tasks."""
+    """Check that the page has no sentences that hold only for other tasks."""
     assert not re.search(r"\bnoise|each sample|any one sample", part.inner_text(), re.IGNORECASE)
 
 
 def _check_what_was_sent(participant: Participant, lines: Locator, number: int) -> None:
-    """The number, the truth, and how likely the number was: newest first."""
+    """Check the sent number, the truth, and how likely the number was, newest first."""
     expect(lines).to_have_count(participant.applied())
     line = lines.nth(participant.applied() - 1 - number)
     line.locator("details").evaluate("(each) => (each.open = true)")

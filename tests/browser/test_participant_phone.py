@@ -147,7 +147,7 @@ def test_a_tap_on_an_answer_resumes_and_a_reload_recalls(browse: Browse, server:
 
 
 def test_consent_on_a_slow_network(browse: Browse, server: Portal) -> None:
-    """How long it takes is computed from what is loaded: a busy machine would measure itself."""
+    """The time is computed from the bytes that are loaded; a clock would measure the machine."""
     page = browse(server, "phone-light", locale="de-DE")
     scale, asked = Scale(page), list[str]()
     page.on("request", lambda request: asked.append(request.url))
@@ -156,7 +156,7 @@ def test_consent_on_a_slow_network(browse: Browse, server: Portal) -> None:
     page.evaluate(SHIFT)
     page.wait_for_load_state("networkidle")
     assert len(asked) <= REQUESTS, asked
-    # A page, then what it names: three round trips, with that of the connection.
+    # The connection, the page, then its files: three round trips.
     assert 8 * scale.bytes / BANDWIDTH + 3 * ROUND_TRIP <= SECONDS
     assert page.evaluate("shift") <= 0.01
 
@@ -199,7 +199,7 @@ def test_three_answers_need_no_search(browse: Browse, server: Portal) -> None:
     page.emulate_media(forced_colors="active")
     paints = [each.evaluate("(button) => getComputedStyle(button).backgroundColor")
               for each in (pressed, participant.button("Still"))]  # fmt: skip
-    assert paints[0] != paints[1], "whoever sets the colours sees it, too"
+    assert paints[0] != paints[1], "forced colours show it as well"
 
 
 def _outlook(page: Page) -> tuple[int, int]:

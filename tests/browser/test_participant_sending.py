@@ -48,7 +48,7 @@ def test_a_label_and_movement_make_a_check_in(browse: Browse, server: Portal) ->
 
 
 def _piloted() -> Task:
-    """A task with constants for the sensor's features, and a start."""
+    """Make a task with constants for the sensor's features, and a start."""
     constants: dict[str, Any] = {"center": (0.1,) * 9, "scale": (0.5,) * 9, "length": 4.0}
     weights = np.outer([1.0, 0.5, -1.5], np.linspace(0.1, 0.9, 9))
     labels = ("Still", "Walking", "Jogging")
@@ -81,7 +81,7 @@ def test_a_start_is_told_and_checked(browse: Browse, server: Portal) -> None:
 
 
 def _check_what_was_sent(participant: Participant) -> None:
-    """The list shows the very bytes, beside the truth."""
+    """Check that the list shows the sent bytes beside the true values."""
     page = participant.page
     participant.until(lambda: page.locator("#sent li").count() == participant.applied())
     oldest = page.locator("#sent li").last
@@ -170,7 +170,7 @@ def test_nothing_is_collected_in_the_background(browse: Browse, server: Portal) 
 
 
 def _still(participant: Participant, seconds: float) -> int:
-    """The samples so far, and that there are no more some time later."""
+    """Return the number of samples, and check that it does not grow for a while."""
     participant.until_quiet()
     before = participant.collected()
     participant.page.wait_for_timeout(1000 * seconds)

@@ -72,7 +72,7 @@ def test_at_the_limit_it_stops_and_says_so(browse: Browse, server: Portal) -> No
     assert (participant.applied(), participant.collected()) == (2, before)
     more = "ε = 3 in total instead of 2. Very weak privacy. Suppose somebody wonders"
     expect(page.locator("#more-cost")).to_contain_text(more)
-    participant.tap("Stay stopped")
+    participant.tap("Stop here")
     expect(page.locator("#more-cost")).to_be_hidden()
     page.get_by_label("Your limit, in check-ins").fill("12")
     expect(page.locator("#limit-cost")).to_contain_text("We call that very weak.")

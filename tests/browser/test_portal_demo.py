@@ -17,7 +17,7 @@ from tests.servers import PATIENCE
 
 @contextmanager
 def demo(folder: Path) -> Iterator[str]:
-    """The address of its portal, while it runs."""
+    """Run the demo, and return the address of its portal."""
     # It is ended when enough was seen: however slow the machine is, the crowd is not done by then.
     command = ["crowdml", "demo", "--devices", "150", "--seconds", "90", "--folder", str(folder)]
     process = subprocess.Popen(

@@ -35,7 +35,7 @@ def test_from_the_list_to_taking_part(desktop: Page, portal: Portal) -> None:
 
 
 def dots(picture: Locator) -> list[list[bool]]:
-    """The code as a camera sees it: black or not at the middle of each dot."""
+    """Read the QR code as a camera does: whether the middle of each dot is black."""
     image = np.array(Image.open(io.BytesIO(picture.screenshot())).convert("L"))
     seen = segno.make(picture.page.get_by_role("link", name="/join/").inner_text(), error="m")
     n = seen.symbol_size(border=3)[0]
@@ -88,7 +88,7 @@ CLAIMS = {
 def test_a_task_that_is_not_private_claims_nothing(
     browse: Browse, portal: Portal, language: str
 ) -> None:
-    """Neither its pages nor what they say of its pictures promise what it does not."""
+    """Neither its pages nor the descriptions of its pictures promise any privacy."""
     page = browse(portal, locale=language)
     seen = {"/": '[data-task="open-data"]'}
     for path in ("/tasks/open-data", "/tasks/open-data/join", "/join/open-data"):
@@ -121,7 +121,7 @@ def test_a_promise_for_the_whole_person(desktop: Page) -> None:
     expect(desktop.locator(".tiles dt")).to_have_text(
         [
             "Error of the model as it is now",
-            # Which devices count answers is decided by chance, and so is what is known of them.
+            # Which devices count answers is random, and so is what is known about the answers.
             re.compile("^For comparison, (guessing at random|always saying “(ill|well)”)$"),
             "Check-ins",
             "Devices that joined",

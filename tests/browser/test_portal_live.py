@@ -64,7 +64,7 @@ def test_a_crowd_checks_in_while_someone_looks_on(
 
 
 def shows(page: Page, devices: int, checkins: int) -> None:
-    """Numbers, bar and pictures are those after so many check-ins."""
+    """Check that numbers, bar and pictures are those of this version."""
     live(page, "version", str(checkins))
     live(page, "devices", str(devices))
     live(page, "samples", f"{20 * checkins:,}")
@@ -114,7 +114,7 @@ def test_over_tls_in_the_dark(serve_portal: ServePortal, browse: Browse) -> None
         (
             "phone-dark",
             "person",
-            "this one was sent",
+            "direction was sent",
             [("epsilon", "0", "?epsilon=1"), ("epsilon", "1", "?epsilon=10")],
         ),
     ],

@@ -38,7 +38,7 @@ def add_owner(portal: Portal, name: str) -> None:
 
 
 def examine(page: Page) -> None:
-    """The page as it is now, without loading it again; in the light `read_german` looks at some."""
+    """Check the page as it is, without loading it again; `read_german` checks some in light."""
     show_all(page)
     assert fits(page)
     page.set_viewport_size({"width": 390, "height": 844})
@@ -77,7 +77,7 @@ def test_an_owner_from_first_to_last(
     cookie = page.context.cookies()[0]
     assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
 
-    create_task(page, watch)
+    create_task(page)
     visitor.goto("/")
     visitor.get_by_role("link", name="How many steps?").click()
     expect(visitor.locator(".state")).to_have_text("Recruiting")
@@ -89,7 +89,7 @@ def test_an_owner_from_first_to_last(
     expect(page.locator(".notice")).to_contain_text("takes check-ins again")
     expect(visitor.locator(".state")).to_have_text("Recruiting")
 
-    edit(page, visitor, watch)
+    edit(page, visitor)
     invite_and_revoke(page, visitor, portal)
     export(page)
     examine(page)
@@ -108,7 +108,7 @@ def test_an_owner_from_first_to_last(
     page.get_by_role("button", name="Sign out ada").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
     assert page.context.cookies() == []
-    # Whoever kept a copy of the cookie has nothing.
+    # A copy of the cookie is worthless now.
     carry(page, portal, cookie["value"])
     page.goto("/owner/tasks/steps")
     expect(page).to_have_url(re.compile("/owner/sign-in"))
@@ -121,7 +121,7 @@ def carry(page: Page, portal: Portal, session: str) -> None:
     page.context.add_cookies([{"name": "crowdml", "value": session, "url": portal.url}])
 
 
-def create_task(page: Page, watch: Watch) -> None:
+def create_task(page: Page) -> None:
     page.get_by_role("link", name="Create a task").click()
     examine(page)
     assert len(visible_fields(page)) == 12
@@ -135,11 +135,11 @@ def create_task(page: Page, watch: Watch) -> None:
     page.get_by_label("Sensor data in plain words").fill(TASK.terms.sensors)
     page.get_by_label("Labels", exact=True).fill("few\nmany")
     page.get_by_label("Who may join").select_option("invite")
-    # The one device that joins has to train, or there is no model to export.
+    # The device that joins must train, or no model could be exported.
     page.get_by_text("More about check-ins").click()
     page.get_by_label("Share of check-ins that only send right or wrong").fill("0")
     page.get_by_label("Share of check-ins that only send one answer").fill("0")
-    mend_all_mistakes_in_one_round(page, watch)
+    fix_all_mistakes_in_one_round(page)
     ask_what_the_crowd_will_reach(page)
     page.get_by_role("button", name="Preview").first.click()
     expect(page.get_by_role("heading", level=3).first).to_have_text(TASK.title)
@@ -150,7 +150,7 @@ def create_task(page: Page, watch: Watch) -> None:
 
 
 def go_back_and_forward(page: Page) -> None:
-    """Whatever a browser does on its way, the form has what was last sent."""
+    """After Back, Forward and reload, the form has what was last sent."""
     for step in (page.go_back, page.go_forward, page.reload):
         step()
         for label, value in {
@@ -162,7 +162,7 @@ def go_back_and_forward(page: Page) -> None:
 
 
 def ask_what_the_crowd_will_reach(page: Page) -> None:
-    """The answer comes into the form; where something is wrong, the page says what."""
+    """Check that the forecast appears in the form, or that the page says what is wrong."""
     advice = page.locator("#task [data-plan]")
     advice.get_by_role("button").click()
     expect(advice.locator("p").first).to_be_visible()
@@ -177,22 +177,21 @@ def ask_what_the_crowd_will_reach(page: Page) -> None:
 
 
 def visible_fields(page: Page) -> list[str]:
-    """Of the form, before anything is unfolded."""
+    """Return the fields of the form that are visible before anything is unfolded."""
     inputs = page.locator("#task :is(input, select, textarea):not([type=hidden])")
     names: list[str] = inputs.filter(visible=True).evaluate_all("(all) => all.map((e) => e.name)")
     return names
 
 
-def mend_all_mistakes_in_one_round(page: Page, watch: Watch) -> None:
+def fix_all_mistakes_in_one_round(page: Page) -> None:
     sentences = {
         "Labels": ("few", "This must be two or more, or none for a number, found one."),
         "Samples in a check-in": ("three", 'from 1 to 100,000, found "three".'),
-        "At this confidence": ("2", "This must be a number above 0.5 and below 1, found 2."),
+        "Confidence": ("2", "This must be a number above 0.5 and below 1, found 2."),
     }
     page.get_by_text("End earlier at a target error").click()
     for label, (value, _) in sentences.items():
         page.get_by_label(label, exact=True).fill(value)
-    watch.expect("console error: .* 400")
     page.get_by_role("button", name="Preview").first.click()
     expect(page.get_by_role("alert")).to_contain_text("3 things are wrong:")
     expect(page.locator("[aria-invalid=true]")).to_have_count(3)
@@ -208,16 +207,18 @@ def mend_all_mistakes_in_one_round(page: Page, watch: Watch) -> None:
     examine(page)
     page.get_by_label("Labels", exact=True).fill("few\nmany")
     page.get_by_label("Samples in a check-in").fill(str(TASK.terms.collection.batch))
-    page.get_by_label("At this confidence").fill("")
+    page.get_by_label("Confidence").fill("")
 
 
-def edit(page: Page, visitor: Page, watch: Watch) -> None:
+def edit(page: Page, visitor: Page) -> None:
     page.get_by_text("Edit title, objective and end").click()
     page.get_by_label("Title", exact=True).fill("How many steps today?")
     page.get_by_label("Check-ins that you expect").fill("none")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_label("Check-ins that you expect")).to_be_focused()
     examine(page)
+    page.reload()  # which sends nothing again
+    expect(page.get_by_label("Check-ins that you expect")).to_have_value("none")
     page.get_by_label("Check-ins that you expect").fill("900")
     page.get_by_role("button", name="Save").click()
     expect(page.locator(".notice")).to_have_text("The changes are saved.")
@@ -258,7 +259,7 @@ def expect_local_times(page: Page) -> None:
 
 
 def expect_reload(page: Page, link: str) -> None:
-    """Another process has created a task: the server takes it in within a second."""
+    """Reload until a task appears that another process has created."""
     end = time.monotonic() + PATIENCE
     while not page.get_by_role("link", name=link, exact=True).count():
         assert time.monotonic() < end
@@ -311,7 +312,7 @@ def invite_and_revoke(page: Page, visitor: Page, portal: Portal) -> None:
 
 
 def export(page: Page) -> None:
-    """Asked for as the link says: a browser under load may cancel a download by itself."""
+    """Fetch the link of an export: a browser under load may cancel a download by itself."""
     address = page.get_by_role("link", name="Export json").get_attribute("href")
     answer = page.request.get(address or "")
     assert answer.ok, answer.text()

@@ -57,7 +57,7 @@ def test_on_every_screen(phone: Page, watch: Watch, name: str) -> None:
 
 
 def in_german(page: Page, path: str) -> None:
-    """The same page in German, in the light; with large letters; in the reader's own colours."""
+    """Check the page in German, with large letters, and with forced colours."""
     page.goto("about:blank")
     page.set_extra_http_headers({"accept-language": "de"})
     page.goto(path)

@@ -83,7 +83,7 @@ def test_a_simulation_ends_with_the_server(serve_portal: ServePortal, browse: Br
 
 
 def simulation_of(portal: Portal) -> int:
-    """The process that the server has started."""
+    """Return the simulation process that the server has started."""
     assert portal.process is not None
     pid = portal.process.pid
     deadline = time.monotonic() + PATIENCE

@@ -1,4 +1,4 @@
-"""What the portal promises to those who look, and refuses to those who pry."""
+"""The portal's headers, what it tells about participants, and what it refuses."""
 
 import gzip
 import hashlib
@@ -141,7 +141,7 @@ def test_nobody_learns_who_takes_part(serve_portal: ServePortal) -> None:
             assert_hides(wire.get(path).body, secrets)
         for chart in ("error", "labels", "pace", "staleness", "devices"):
             assert_hides(wire.get(f"/tasks/walking/charts/{chart}.csv").body, secrets)
-        # What is wrong must not be remembered either.
+        # Rejected values must not be stored either.
         for path in ["/nowhere", f"/tasks/{tokens[0]}", "/tasks/walking/hiding.svg?epsilon=x"]:
             assert wire.get(path, tokens[0], accept=PAGE).status in (400, 404)
         wire.call("POST", "/v1/tasks/walking/checkins", b"{}", tokens[0])
@@ -153,7 +153,7 @@ def test_nobody_learns_who_takes_part(serve_portal: ServePortal) -> None:
 
 
 class Visit(Wire):
-    """A visitor from an address that cannot be mistaken for another."""
+    """A visitor with a recognisable address."""
 
     def _connect(self) -> http.client.HTTPConnection:
         return http.client.HTTPConnection(
@@ -162,7 +162,7 @@ class Visit(Wire):
 
 
 def names_and_hashes(portal: Portal, tokens: list[str]) -> set[str]:
-    """What the server calls its devices, with hashes in every usual spelling."""
+    """Return the names of devices, and their hashes in every usual spelling."""
     with closing(sqlite3.connect(f"file:{portal.file}?mode=ro", uri=True)) as database:
         stored = database.execute("SELECT name, token_sha256 FROM devices").fetchall()
     assert len(stored) == len(tokens)

@@ -69,7 +69,7 @@ def scores(server: Portal, name: str, x: Sequence[float | None]) -> Array:
 
 
 def shares(s: Array) -> list[str]:
-    """Of each label, the largest first, as the page writes them."""
+    """Return the share of each label as the page writes it, the largest first."""
     e = np.exp(s - s.max())
     return [str(chance(share)) for share in sorted((e / e.sum()).tolist(), reverse=True)]
 
@@ -114,7 +114,7 @@ def test_a_number_is_predicted(browse: Browse, server: Portal) -> None:
 
 
 def test_before_anything_is_learnt(browse: Browse, server: Portal) -> None:
-    """Someone may look on from the start: what can be tried is that of the moment."""
+    """A page that is open from the start shows the form when there is a model to try."""
     page = browse(server)
     page.goto("/tasks/new")
     expect(page.get_by_text("It has learnt nothing yet.")).to_be_visible()
@@ -137,7 +137,7 @@ def test_numbers_by_their_names(browse: Browse, server: Portal) -> None:
 
 
 def test_values_in_their_own_units(browse: Browse, server: Portal) -> None:
-    """By name, with the constants of the terms; a column that is left empty is at its center."""
+    """Values are entered by name and scaled by the terms; an empty column is at its center."""
     page = browse(server)
     page.goto("/tasks/room")
     for name, value in {"light": "12", "temperature": "17.9", "hours": "0.1"}.items():

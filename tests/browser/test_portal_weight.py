@@ -33,7 +33,7 @@ def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Portal, Cro
 
 
 class Scale:
-    """Weighs all that a page loads, as it comes over the wire."""
+    """Count the bytes that a page loads, as they come over the wire."""
 
     def __init__(self, page: Page) -> None:
         self.bytes, self.heard = 0, 0
@@ -46,12 +46,12 @@ class Scale:
         self.bytes += event["encodedDataLength"]
 
     def _hear(self, event: dict[str, Any]) -> None:
-        """A stream has no end, so its messages are weighed one by one."""
+        """Count the messages of a stream one by one, because it has no end."""
         self.heard += len(event["data"]) + len("event: statistics\ndata: \n\n")
 
 
 def rounds_in_an_hour() -> float:
-    """As the page's script waits between two rounds of pictures."""
+    """Compute how often the page's script redraws pictures in an hour."""
     script = STATIC.files["/static/task.js"].bodies[""].decode()
     soon, late = (int(re.findall(rf"{name} = (\d+)", script)[0]) for name in ("SOON_MS", "LATE_MS"))
     growth = float(re.findall(r"Math.min\(([\d.]+) \* pause, LATE_MS\)", script)[0])

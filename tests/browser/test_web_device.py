@@ -50,7 +50,7 @@ OPEN = "globalThis.device = await web.Device.open(task, soon());"
 
 @pytest.fixture
 def options(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """Changes to the task's file."""
+    """Return the changes to the task's file."""
     return dict(getattr(request, "param", {}))
 
 
@@ -67,7 +67,7 @@ def profile(
     request: pytest.FixtureRequest,
     options: dict[str, Any],
 ) -> Tabs:
-    """Tabs for one test, with a task of its own."""
+    """Open tabs for one test, with a task of its own."""
     watch.allow("console error: Failed to load resource")
     words = re.findall(r"[a-z0-9]+", request.node.name.removeprefix("test_"))
     name = "-".join(words)[-60:].strip("-")
@@ -240,7 +240,7 @@ def test_changed_terms_get_nothing_until_agreed(profile: Tabs, page: Page, serve
     run(page, "await agree();")
     assert run(page, "return device.sync();") == "checked in"
     assert run(page, "return (await device.ledger()).epsilonPerSample;") == pytest.approx(0.5)
-    # The other tab goes by what was agreed to in this one.
+    # The other tab follows what was agreed to in this tab.
     assert run(other, "return fill(3);")[-1] == "checked in"
     assert run(other, "return device.terms.privacy.epsilon;") == 0.5
     assert version(server, profile.task) == 2

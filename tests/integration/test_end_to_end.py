@@ -60,7 +60,7 @@ def test_a_crowd_learns_until_its_task_ends(start: Start, tmp_path: Path) -> Non
         }  # fmt: skip
         assert Outcome.CHECKED_IN in outcomes
         assert [device.sync() for device in devices] == [Outcome.ENDED] * 3
-        assert all("exhausted" in (device.ended or "") for device in devices)
+        assert all("all its check-ins are in" in (device.ended or "") for device in devices)
     fold = recompute(server.database)
     assert fold.version == 60
     assert fold.model.predict(fold.learnt, np.eye(3)).tolist() == [0, 1, 2]

@@ -1,4 +1,4 @@
-"""An app in this very process, asked without a server between."""
+"""Call an app in this process, without a server."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ EMPTY: Mapping[str, str] = {}
 async def call(
     app: Starlette, method: str, path: str, body: bytes = b"", more: Mapping[str, str] = EMPTY
 ) -> tuple[int, bytes]:
-    """One request, without a server between."""
+    """Send one request to the app."""
     path, _, query = path.partition("?")
     headers = {"host": "here", "accept": "text/html", "content-length": str(len(body))}
     headers |= {"content-type": "application/x-www-form-urlencoded"} | dict(more)

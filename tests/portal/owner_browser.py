@@ -1,4 +1,4 @@
-"""The portal as its operator runs it, and an owner's browser without a browser in between."""
+"""Run a portal as its operator does, and act as an owner's browser over plain HTTP."""
 
 import os
 import re
@@ -21,13 +21,13 @@ NAME, PASSWORD = "ana", "correct horse battery"
 
 
 def give_time(command: Sequence[str]) -> None:
-    """Give simulations as long as a busy machine takes, and let them step back behind nobody."""
+    """Give simulations more time, and normal priority, because test machines are busy."""
     setattr(os, "setpriority", lambda *given: None)  # noqa: B010
     planner.Planner.__init__.__defaults__ = (command, PATIENCE, 3)
 
 
 class Portal(servers.Portal):
-    """`crowdml serve`, with an owner who waits for simulations as long as a busy machine takes."""
+    """`crowdml serve`, with patience for simulations on a busy machine."""
 
     simulating: ClassVar[Sequence[str]] = planner.COMMAND
 
@@ -46,7 +46,7 @@ class Portal(servers.Portal):
 
     @contextmanager
     def owner(self) -> "Iterator[Browser]":
-        """A browser with a session of its own, opened without the form and its limits."""
+        """Return a browser with its own session, opened without the sign-in form and its limits."""
         with self.store() as store:
             token = store.accounts.open_session(NAME)
         with self.browser() as browser:
@@ -92,8 +92,8 @@ class Browser:
         elif found:
             self.cookies[found[1]] = found[2]
         to = reply.headers.get("location", "")
-        if re.match(r"/owner/(new\?draft=|tasks/[a-z0-9-]+\?invite=)", to):
-            # What was posted, and the page that shows what came of it, are one step.
+        if re.match(r"/owner/(new\?draft=|tasks/[a-z0-9-]+\?(invite|wrong)=)", to):
+            # Follow the redirect, so that a test sees the page with the result.
             reply = self._call("GET", to, None, _language(headers))
             return replace(reply, headers={**reply.headers, "content-location": to})
         return reply
@@ -133,19 +133,19 @@ class _Form(HTMLParser):
 
 
 def fields_of(reply: Reply) -> dict[str, str]:
-    """What the forms of a page would send, by name."""
+    """Return what the forms of a page would send, by name."""
     form = _Form()
     form.feed(reply.body.decode())
     return form.values
 
 
 def text_of(reply: Reply) -> str:
-    """The words of a page."""
+    """Return the words of a page."""
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", reply.body.decode())).split())
 
 
 def wrong_inputs(reply: Reply) -> dict[str, str]:
-    """Inputs marked as wrong, by name, with the words that they say they are described by."""
+    """Return the inputs that are marked as wrong, by name, with their descriptions."""
     page, found = reply.body.decode(), {}
     for tag in re.findall(r'<(?:input|textarea|select)[^>]*aria-invalid="true"[^>]*>', page):
         attributes = dict(re.findall(r'([a-z-]+)="([^"]*)"', tag))

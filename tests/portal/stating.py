@@ -81,7 +81,7 @@ class Stated(NamedTuple):
 
 
 class Stating:
-    """Asks each place for what it states.
+    """Ask each place what it states.
 
     Args:
         portal: A running portal with all tasks.

@@ -1,4 +1,4 @@
-"""Attempts to sign in: not too many at once."""
+"""Limit how many passwords are compared at once."""
 
 import asyncio
 from collections import Counter
@@ -8,15 +8,15 @@ from crowdml.protocol import rejected
 from crowdml.server.database import password_matches
 
 MOST_AT_ONCE, MOST_OF_ONE = 64, 2
-"""Passwords in comparison or waiting for it, in all and from one address. A limit on attempts of
-all names together would let anyone keep every owner out; so would few places for all addresses."""
+"""The most passwords that are compared or wait: in total, and from one address. The total is
+generous, because anyone could fill a small one and keep every owner out."""
 
 MOST_OF_THIS_MACHINE = 16
-"""On which a proxy may speak for everybody."""
+"""From loopback, where a local proxy forwards requests for many visitors."""
 
 
 class Attempts:
-    """One password at a time is compared, and not too many wait: it takes work on purpose."""
+    """Compare one password at a time and let few wait, because a comparison is slow on purpose."""
 
     def __init__(self) -> None:
         self._turn = asyncio.Semaphore(1)

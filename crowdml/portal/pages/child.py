@@ -1,4 +1,4 @@
-"""A command of the package in a process of its own, behind everything else on the machine."""
+"""Run a command of the package in a separate process, at the lowest priority."""
 
 import asyncio
 import logging
@@ -16,7 +16,7 @@ log = logging.getLogger("crowdml.portal")
 
 
 class ChildAnswer(NamedTuple):
-    """How a process ended, and what it printed."""
+    """The exit code of a process, and what it printed."""
 
     code: int | None
     out: bytes
@@ -24,13 +24,13 @@ class ChildAnswer(NamedTuple):
 
     @property
     def error(self) -> str | None:
-        """The clear error that the command printed, if that is why it ended."""
+        """Return the error that the command printed; None if it ended in another way."""
         said = self.err.decode(errors="replace").splitlines()
         clear = [line for line in said if line.startswith("crowdml: ")]
         return clear[-1].removeprefix("crowdml: ") if self.code == 1 and clear else None
 
     def log(self, what: str) -> None:
-        """Leave what it printed to the operator."""
+        """Write what the process printed to the server's log."""
         said = self.err.decode(errors="replace")
         log.error("%s ended with %s: %s", what, self.code, said[-2000:])
 
@@ -38,14 +38,14 @@ class ChildAnswer(NamedTuple):
 async def run_child(
     command: Sequence[str], given: bytes, seconds: float, closing: asyncio.Event
 ) -> ChildAnswer | None:
-    """Run a command on these bytes; None if it took longer, or the server ends.
+    """Run a command with these bytes as its input; None if it takes too long or the server ends.
 
-    The bytes are kept in an unnamed file until the process has ended, and nowhere after that.
+    The bytes are in an unnamed file, which vanishes when the process ends.
     """
     pipe = asyncio.subprocess.PIPE
-    # The same packages as here, wherever those were imported from.
+    # The child imports the same packages as this process.
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    # A file and no pipe: a process that dies at once would not read from that.
+    # A file, not a pipe: writing to a process that dies at once would fail.
     with TemporaryFile() as file:
         file.write(given)
         file.seek(0)

@@ -1,4 +1,4 @@
-"""What a page finds in its app: the service, the task in its address, what the portal remembers."""
+"""Find what a page needs in its app: the service, the task in its address, the portal's caches."""
 
 from starlette.requests import Request
 
@@ -12,11 +12,11 @@ from crowdml.server.service import Service
 
 
 class Portal:
-    """What the pages of one app remember: it is made with the app and ends with it."""
+    """The caches and queues that the pages of one app share."""
 
     def __init__(self) -> None:
         self.charts = Gallery[bytes](most_waiting=64)
-        # Of its own: whoever plays with its sliders must not delay the charts.
+        # A gallery of its own, so that playing with the sliders does not delay the charts.
         self.hidden = Gallery[bytes](most_waiting=8)
         self.examples = Gallery[Example](most_waiting=16)
         self.attempts = Attempts()

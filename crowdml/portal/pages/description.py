@@ -1,4 +1,4 @@
-"""What pages tell of a task, the same before it exists and while it runs."""
+"""Describe a task for its pages: the same in the preview and while the task runs."""
 
 import re
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ SITE = re.compile(r"https?://[^\s\"'<>]+")
 
 @dataclass(frozen=True)
 class Description:
-    """A task for people, and the text of its terms that devices pin."""
+    """A task, and the text of its terms that devices keep."""
 
     task: Task
     terms_text: str
@@ -42,22 +42,22 @@ class Description:
 
     @property
     def levels(self) -> list[tuple[float, str]]:
-        """The largest ε of each level, and what it is called; above the last nothing is private."""
+        """Return the largest ε and the name of each level; above the last nothing is private."""
         return [(level.most, say(level.pill)) for level in LEVELS[:-1]]
 
     def spoken(self, epsilon: float) -> str:
-        """An ε for people who hear a slider instead of seeing it: “4: Moderate privacy”."""
+        """Write an ε for people who hear a slider instead of seeing it: “4: Moderate privacy”."""
         name = next(name for most, name in self.levels if epsilon <= most * SLACK)
         return f"{plain.epsilon(epsilon)}: {name}"
 
     @property
     def hiding(self) -> Hiding:
-        """At the task's own settings."""
+        """Return the picture of the mechanism at the task's own settings."""
         return hiding(self.terms, **{slider.name: slider.start for slider in self.sliders})
 
     @property
     def address(self) -> str:
-        """Where the contact leads; empty if it is neither a mail address nor a page."""
+        """Return the link to the contact; empty if it is neither a mail address nor a page."""
         contact = self.terms.contact
         if MAIL.fullmatch(contact):
             return f"mailto:{contact}"
@@ -65,7 +65,7 @@ class Description:
 
     @property
     def seconds(self) -> float | None:
-        """Until a browser's sensor has filled a check-in; None where samples come otherwise."""
+        """Return how long a browser's sensor takes to fill a check-in; None without a sensor."""
         sensor = self.terms.features.sensor
         if sensor is None or sensor.registered.typed_in:
             return None

@@ -1,4 +1,4 @@
-"""What makes it hard for a crowd, as the form asks for it: for a simulation, not for the task."""
+"""What makes learning hard for a crowd: answers of the form, used only by the simulation."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -8,9 +8,9 @@ class HardshipField(NamedTuple):
     """One question of the form.
 
     Args:
-        key: Its name in the form.
+        key: The name of the field.
         label: The question.
-        choices: Values and what they mean; the first is none.
+        choices: Values and what they mean; the first one means "not at all".
     """
 
     key: str
@@ -46,7 +46,8 @@ HARDSHIP_FIELDS = (
 
 
 class Hardships(NamedTuple):
-    """The answers: a share of the devices, of the task's time, and a Dirichlet concentration."""
+    """The answers: the share of devices that leave, the delay as a share of the task's time, and a
+    Dirichlet concentration."""
 
     leaving: str = ""
     delay: str = ""
@@ -54,13 +55,13 @@ class Hardships(NamedTuple):
 
     @classmethod
     def of(cls, posted: Mapping[str, str]) -> "Hardships":
-        """Read a form; what is no choice counts as none."""
+        """Read the answers from a form; an unknown value counts as the first choice."""
         known = {field.key: dict(field.choices) for field in HARDSHIP_FIELDS}
         found = {key: posted.get(key, "") for key in known}
         return cls(*(text if text in known[key] else "" for key, text in found.items()))
 
     def options(self, samples: int, labels: bool) -> dict[str, str]:
-        """The options of `crowdml plan`, for a crowd that collects this many samples in total.
+        """Return options of `crowdml plan`, for a crowd with this total number of samples.
 
         >>> Hardships(delay="0.1", skew="1").options(5000, labels=True)
         {'--delay': '500', '--skew': '1'}

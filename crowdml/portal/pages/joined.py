@@ -1,7 +1,7 @@
-"""The phone's program in one file: its modules one after the other, as they are written.
+"""Join the modules of the phone's program into one file, as they are written.
 
-On a slow network one file is there sooner than sixty. No line changes but those that import or
-export: each module becomes a function that returns what it exports.
+On a slow network one file loads faster than sixty. Only lines that import or export change: each
+module becomes a function that returns its exports.
 """
 
 import re
@@ -23,7 +23,7 @@ HEAD = """\
 
 
 def joined(modules: Mapping[str, str], entry: str) -> str:
-    """Join a module and all that it imports, by path, into one module beside the folder's root.
+    """Join a module and everything that it imports into one module, for the root of the folder.
 
     >>> modules = {
     ...     "a.js": 'import { two as b } from "./b/c.js";\\nconsole.log(b);\\n',
@@ -52,7 +52,7 @@ def joined(modules: Mapping[str, str], entry: str) -> str:
 
 
 def _in_order(modules: Mapping[str, str], path: str, above: tuple[str, ...]) -> list[str]:
-    """Whatever a module imports stands before it."""
+    """List a module's imports before the module itself, without duplicates."""
     if path in above:
         raise ValueError(f"modules must not import each other in a circle, found {(*above, path)}.")
     found: list[str] = []

@@ -1,4 +1,4 @@
-"""Which tasks a list shows: searched, filtered, in order, one page at a time."""
+"""Choose the tasks that a list shows: search, filter, order and page."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,8 +16,8 @@ class Listing:
     """One page of the tasks that match.
 
     Args:
-        shown: The tasks of this page: those that can be joined first; of these the newest first.
-        total: All tasks of the server, of which `found` match.
+        shown: The tasks of this page: open tasks first, then the others, each newest first.
+        total: The number of tasks on the server; `found` of them match.
         state: One of `STATES`.
         page: 1, 2, …
     """
@@ -54,7 +54,7 @@ class Listing:
 
 
 def _matches(task: Task, words: Sequence[str]) -> bool:
-    """Whether all words, which are folded, stand somewhere in what the list tells of a task."""
+    """Return whether every word, already case-folded, occurs in what the list shows of a task."""
     if not words:
         return True
     texts = (task.name, task.title, task.objective, task.terms.sensors, *task.terms.target.labels)

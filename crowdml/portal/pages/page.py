@@ -1,4 +1,4 @@
-"""Rendering pages: one template folder, one set of headers, nothing from elsewhere."""
+"""Render pages: one template folder, one set of headers, nothing from other servers."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -43,7 +43,7 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
-"""On every page: only this server's own files, in no one else's frame."""
+"""Headers of every page: it loads only this server's files, and no other site may frame it."""
 
 
 def render(
@@ -53,7 +53,7 @@ def render(
     cache: str = "no-store",
     **context: Any,
 ) -> Response:
-    """A page from a template; `request.state.owner` is set where an owner has signed in."""
+    """Render a page from a template; `request.state.owner` is set if an owner has signed in."""
     prefix = front_of(request).prefix
     always = {
         "path": request.url.path,
@@ -67,12 +67,12 @@ def render(
 
 
 def redirect(request: Request, path: str) -> Response:
-    """To another page of this site."""
+    """Redirect to another page of this site, which the browser then gets."""
     return RedirectResponse(front_of(request).prefix + path, 303)
 
 
 def error_page(request: Request, error: Rejected) -> Response:
-    """What went wrong, for people, with a way on."""
+    """Render a problem for people, with a link to go on."""
     here = request.url.path[:200]
     known = error.kind != "not-found" or "path_params" in request.scope
     with speaking(preferred(request)):

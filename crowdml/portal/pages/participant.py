@@ -1,4 +1,4 @@
-"""The participant's page: a phone's browser becomes a device. It works offline once visited."""
+"""Serve the participant's page, which makes a phone's browser a device and works offline."""
 
 from pathlib import Path
 
@@ -36,7 +36,7 @@ async def participant(request: Request) -> Response:
 
 
 async def manifest(request: Request) -> Response:
-    """What makes the page installable."""
+    """Serve the web app manifest, which makes the page installable."""
     learner, prefix = learner_of(request), front_of(request).prefix
     address = f"{prefix}/join/{learner.task.name}"
     icons = {"icon-192.png": "192x192", "icon-512.png": "512x512", "icon.svg": "any"}
@@ -59,12 +59,12 @@ async def manifest(request: Request) -> Response:
 
 
 async def files(request: Request) -> Response:
-    """The files that the page needs offline, each with the tag of its content."""
+    """List the files that the page needs offline, each with the hash of its content."""
     prefix = front_of(request).prefix
     body = msgspec.json.encode({prefix + path: STATIC.files[path].etag for path in SHELL})
     return Response(body, media_type="application/json", headers={"Cache-Control": "no-cache"})
 
 
 async def worker(request: Request) -> Response:
-    """The service worker, under the address that its scope asks for."""
+    """Serve the service worker from the folder that its scope requires."""
     return serve_file(request, "/web/page/worker.js")

@@ -1,4 +1,4 @@
-"""The pictures on the pages, as SVG or PNG, and their numbers as CSV."""
+"""Serve the pictures of the pages as SVG or PNG, and their numbers as CSV."""
 
 import time
 
@@ -41,7 +41,7 @@ async def chart(request: Request) -> Response:
     if kind == "csv":
         body = as_csv(CHARTS[name].columns, CHARTS[name].rows(facts))
     else:
-        # Pace moves with the clock, the others with the check-ins alone.
+        # The pace chart changes with the clock, the others only with check-ins.
         minute = time.time() // 60 if name == "pace" else 0
         key = (learner.id, name, kind, theme, facts.statistics.version, minute)
         drawn, colours = CHARTS[name], THEMES[theme]
@@ -66,7 +66,7 @@ async def spark(request: Request) -> Response:
 
 
 async def hidden(request: Request) -> Response:
-    """How the task's mechanism hides, at the settings in the query."""
+    """Draw how the task's mechanism hides samples, at the settings in the query."""
     learner, theme = learner_of(request), _theme(request)
     terms, colours = learner.task.terms, THEMES[theme]
     settings = {slider.name: _setting(request, slider) for slider in sliders(terms)}
@@ -83,7 +83,7 @@ async def hidden(request: Request) -> Response:
 
 
 def _picture(request: Request, body: bytes, kind: str, name: str = "") -> Response:
-    # A page that asks for a version reads its title first and then shows it: loaded once.
+    # A page that asks for a version reads the title first and then shows the same cached file.
     cache = "private, max-age=60" if request.query_params.keys() & FIXED else "no-cache"
     headers = HEADERS | {"Cache-Control": cache, "Vary": "Accept-Language"}
     headers["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'"
@@ -97,13 +97,13 @@ def _theme(request: Request) -> str:
 
 
 def _setting(request: Request, slider: Slider) -> float:
-    """Rounded as the sliders do, so that there are not endlessly many pictures to draw."""
+    """Round a setting as the sliders do, so that the number of different pictures is bounded."""
     value = _number(request, slider.name, slider.low, slider.high)
     return float(f"{value:.{3 if slider.whole else 2}g}")
 
 
 def _sent(request: Request, terms: Terms) -> int:
-    """The place of the direction that the dial's needle points at."""
+    """Read the place of the direction that the dial's needle points at."""
     most = terms.mechanism().picture(terms.loss.total, terms.collection.batch).numbers
     return int(_number(request, "sent", 1, most))
 

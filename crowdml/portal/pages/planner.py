@@ -1,4 +1,4 @@
-"""Whether a crowd will learn, asked of `crowdml plan` in a process of its own."""
+"""Simulate whether a crowd will learn, with `crowdml plan` in a separate process."""
 
 import asyncio
 import logging
@@ -18,19 +18,19 @@ from crowdml.protocol import Task
 
 MOST = 64
 MOST_FEATURES = 1000
-"""Samples with more than these would fill the memory that the server lives in."""
+"""More features would need too much of the server's memory."""
 
 COMMAND = (sys.executable, "-P", "-m", "crowdml", "plan", "-", "--json")
 DRAFT_COMMAND = (*COMMAND[:4], "task", "new", "pilot", "--pilot", "-", "--json")
 SECONDS = 120.0
-"""The most that an owner waits for a simulation or for a pilot. Both take a few seconds of a quiet
-machine; on a busy one they run behind everything else."""
+"""The longest that an owner waits for a simulation or a pilot. Both take a few seconds on a quiet
+machine, and longer on a busy one, because their priority is the lowest."""
 
 log = logging.getLogger("crowdml.portal")
 
 
 class Forecast(NamedTuple):
-    """What came of a simulation: what to expect, or in words why nobody knows."""
+    """The result of a simulation: what to expect, or the reason why there is no result."""
 
     expected: Expectation | None = None
     why: str = ""
@@ -41,7 +41,8 @@ class Forecast(NamedTuple):
 
 
 def _elsewhere(why: str) -> Forecast:
-    return Forecast(why=f"{why} {say('“crowdml plan FILE” says it on a machine of your own.')}")
+    how = say("Run “crowdml plan FILE” to simulate it on your own machine.")
+    return Forecast(why=f"{why} {how}")
 
 
 def _failed() -> Forecast:
@@ -49,15 +50,15 @@ def _failed() -> Forecast:
 
 
 class Planner:
-    """Simulates crowds one at a time, and remembers what came of it.
+    """Simulate crowds one at a time, and remember the results.
 
-    A simulation takes seconds of all processors, and the parts it needs may not be installed. So
-    it has a process of its own, which steps back behind everything else on the machine.
+    A simulation takes seconds on all processors, and the packages it needs may not be installed.
+    So it runs in a separate process at the lowest priority.
 
     Args:
-        command: What reads a task file and prints the plan's JSON.
-        seconds: After which a simulation is given up.
-        most_waiting: Simulations at once, all but one of them in the queue.
+        command: A command that reads a task file and prints the plan as JSON.
+        seconds: The longest that a simulation may take.
+        most_waiting: The most simulations at once; one runs, the others wait.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class Planner:
         self.known: OrderedDict[str, Forecast] = OrderedDict()
 
     def remember(self, task: str, text: str, hardships: Hardships) -> None:
-        """Keep what was simulated for a task that is created now, for its owner's page."""
+        """Keep the forecast of a task that is being created, for the owner's task page."""
         found = self._forecasts.get((text, hardships))
         if found and found.done() and not found.cancelled():
             self.known[task] = found.result()
@@ -83,13 +84,13 @@ class Planner:
         closing: asyncio.Event,
         hardships: Hardships = NO_HARDSHIPS,
     ) -> Forecast:
-        """What to expect of a private task, unless the server ends, and the simulation with it.
+        """Simulate a private task; the simulation ends early if the server ends.
 
         Args:
             task: The task.
-            text: Its file.
-            closing: Set when the server ends.
-            hardships: What makes it hard for the crowd.
+            text: The task file.
+            closing: An event that is set when the server ends.
+            hardships: What makes learning hard for the crowd.
         """
         count = task.terms.features.count
         if count > MOST_FEATURES:
@@ -142,7 +143,7 @@ class Planner:
     async def draft(
         self, pilot: bytes, options: Sequence[str], closing: asyncio.Event
     ) -> PilotDraft | str:
-        """Read a pilot and fit a start to it; in words why not, if it cannot be."""
+        """Read a pilot and fit a start to it; return the reason as text if that fails."""
         async with self._one_at_a_time:
             command = (*DRAFT_COMMAND, *options)
             answer = await run_child(command, pilot, SECONDS, closing)

@@ -1,4 +1,4 @@
-"""The programs that this server hands to devices, and their hashes, to be compared."""
+"""Serve the programs of devices, and their hashes to compare."""
 
 import hashlib
 from importlib.metadata import version
@@ -17,7 +17,7 @@ PROGRAM_SHA256 = hashlib.sha256(PROGRAM).hexdigest()
 
 
 def program_files() -> dict[str, str]:
-    """The SHA-256 of each file of the phone's program, by its path in the package."""
+    """Return the SHA-256 of each file of the phone's program, by its path in the package."""
     return {
         path[1:]: file.sha256.hex()
         for path, file in STATIC.files.items()
@@ -26,7 +26,7 @@ def program_files() -> dict[str, str]:
 
 
 def handed_out() -> dict[str, str]:
-    """The same, and the one file that a phone asks for: all of them but its worker, joined."""
+    """Return the same hashes, and the hash of the joined file that a phone loads."""
     return program_files() | {JOINED[1:]: STATIC.files[JOINED].sha256.hex()}
 
 
@@ -47,6 +47,6 @@ async def program_page(request: Request) -> Response:
 
 
 async def program_hashes(request: Request) -> Response:
-    """The same as `sha256sum -c` reads it."""
+    """Serve the hashes as a list for `sha256sum -c`."""
     lines = "".join(f"{sha256}  {path}\n" for path, sha256 in program_files().items())
     return PlainTextResponse(lines, headers=HEADERS)

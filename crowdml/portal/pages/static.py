@@ -1,4 +1,4 @@
-"""Style sheets, scripts and the browser device: read once, compressed once, never cached stale."""
+"""Serve style sheets, scripts and the browser device: read and compressed once, never stale."""
 
 import base64
 import gzip
@@ -24,11 +24,11 @@ TYPES = {
 }
 
 ENTRY, JOINED = "page/main.js", "/web/joined.js"
-"""What a phone runs, and the address of the file that has it with all that it imports."""
+"""The module that a phone runs, and the address of the file that joins it with its imports."""
 
 
 class File(NamedTuple):
-    """A file and its compressed forms, by content coding, the smallest first; "" is the file."""
+    """A file, plain (under "") and compressed, by content coding; the smallest form comes first."""
 
     bodies: dict[str, bytes]
     sha256: bytes
@@ -40,12 +40,12 @@ class File(NamedTuple):
 
     @property
     def integrity(self) -> str:
-        """As browsers compare it before they run the file."""
+        """Return the hash that browsers compare before they run the file."""
         return f"sha256-{base64.b64encode(self.sha256).decode()}"
 
 
 class Folders:
-    """All files that pages may load, by the path in their address."""
+    """The files that pages may load, by the path in their address."""
 
     def __init__(self, folders: dict[str, Path]) -> None:
         self._folders = folders
@@ -68,7 +68,7 @@ class Folders:
         return found
 
     def address(self, path: str) -> str:
-        """An address that changes with the file, so that it may be cached for ever."""
+        """Return an address that changes with the file, so that browsers need not ask again."""
         return f"{path}?{self.files[path].etag[1:9]}"
 
 
@@ -89,7 +89,7 @@ def serve_file(request: Request, path: str) -> Response:
     file = STATIC.files.get(path)
     if file is None:
         raise rejected("not-found", Phrase("there is no file {path}.", path=path[:200]))
-    # Modules import each other by plain names, which cannot carry a version: always ask.
+    # Modules import each other by plain names without a version, so browsers must revalidate.
     lasting = bool(request.url.query)
     headers = {
         "Cache-Control": "public, max-age=31536000, immutable" if lasting else "no-cache",

@@ -1,4 +1,4 @@
-"""The public pages: tasks, one task, joining it, and how privacy works here."""
+"""Serve the public pages: the tasks, one task, how to join it, and how privacy works."""
 
 import io
 import time
@@ -88,7 +88,7 @@ async def task(request: Request) -> Response:
 
 
 async def _example(request: Request) -> Example | None:
-    """Made anew for each version, off the event loop; None where it would take long."""
+    """Make the worked example of the current version in a thread; None if that would be slow."""
     learner = learner_of(request)
     terms, now = learner.task.terms, learner.published
     if not is_quick(terms):
@@ -117,17 +117,17 @@ async def join(request: Request) -> Response:
 
 
 async def join_code(request: Request) -> Response:
-    """The join link as a QR code."""
+    """Serve the join link as a QR code."""
     learner_of(request)
     svg, code = io.BytesIO(), segno.make(join_link(request), error="m")
     code.save(svg, "svg", scale=6, border=3, dark="#000", light="#fff", xmldecl=False, nl=False)
-    # It holds the address that this visitor asked for, so that no cache may keep it for others.
+    # The code contains the host that this visitor asked for, so caches must not share it.
     headers = HEADERS | {"Cache-Control": "no-store"}
     return Response(svg.getvalue(), media_type="image/svg+xml", headers=headers)
 
 
 async def card(request: Request) -> Response:
-    """What people should know of a model before they use it; refused while nothing is learnt."""
+    """Show what to know about a model before using it; 404 while nothing is learnt."""
     learner, facts = learner_of(request), facts_of(request)
     learnt_model(learner.published)
     return render(
@@ -142,7 +142,7 @@ async def card(request: Request) -> Response:
 
 
 async def card_file(request: Request) -> Response:
-    """The same as a file for hubs, in English."""
+    """Serve the model card as a Markdown file for model hubs, in English."""
     learner, builds = learner_of(request), request.app.state.builds
     text = await builds.once((learner.id, "card"), lambda: model_card(learner))
     saved = {"Content-Disposition": f'attachment; filename="{learner.task.name}.md"'}
@@ -154,19 +154,19 @@ async def privacy(request: Request) -> Response:
 
 
 def facts_of(request: Request) -> Facts:
-    """The numbers behind a task's charts, as of now."""
+    """Return the current numbers behind a task's charts."""
     learner = learner_of(request)
     now = learner.published
     return Facts(now.task, now.statistics(learner.devices, time.time()), now.course)
 
 
 def join_href(request: Request) -> str:
-    """Where the link to the page for participants leads."""
+    """Return the link to the participants' page, relative to this site."""
     return front_of(request).link(f"/join/{request.path_params['task']}")
 
 
 def join_link(request: Request) -> str:
-    """The address of the page for participants, as text, for commands and QR codes."""
+    """Return the full address of the participants' page, for commands and QR codes."""
     if len(request.url.netloc) > LONGEST_HOST:
         raise rejected(
             "invalid-request", Phrase("a host has at most {n} characters.", n=LONGEST_HOST)

@@ -1,4 +1,4 @@
-"""A chart: what it says, its numbers, and its drawing by Matplotlib."""
+"""Define a chart: its words, its numbers, and its drawing by Matplotlib."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -20,7 +20,7 @@ class Chart(NamedTuple):
 
     Args:
         note: How to read it.
-        says: What it shows, for those who do not see it.
+        says: What it shows, in words, for people who do not see it.
         nothing: A sentence in place of the picture; empty if there is something to draw.
     """
 
@@ -42,7 +42,7 @@ class Chart(NamedTuple):
 
 
 def thin(rows: Sequence[T], most: int = MOST_DRAWN) -> Sequence[T]:
-    """Some of the rows, spread evenly, with the newest among them.
+    """Pick rows that are spread evenly, the newest among them.
 
     >>> thin(range(10), most=4)
     [0, 3, 6, 9]
@@ -58,5 +58,5 @@ def not_yet(facts: Facts) -> str:
 
 
 def uncertain() -> str:
-    """Say that an answer cannot be told from chance."""
+    """Say that the numbers are still too uncertain to draw."""
     return say("Too uncertain to say so far: more check-ins are needed.")

@@ -1,4 +1,4 @@
-"""The charts of a task: those that every reader looks for, and those for the curious."""
+"""Define the charts of a task: for every reader, and for the curious."""
 
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -44,7 +44,7 @@ def say_pace(facts: Facts) -> str:
 
 
 def staleness_rows(facts: Facts) -> list[tuple[float, ...]]:
-    """Check-ins; the mean staleness between this point and the one before."""
+    """Return rows of the number of check-ins and the mean staleness since the previous row."""
     points = [(0, 0), *((p.version, p.staleness) for p in facts.course.points)]
     return [(v, (s - s0) / (v - v0)) for (v0, s0), (v, s) in pairwise(points)]
 
@@ -66,7 +66,7 @@ def say_devices(facts: Facts) -> str:
 
 
 def _line(rows: list[tuple[float, ...]], label: str, theme: Theme) -> "Figure":
-    """Something over the check-ins, from zero up. A curve of zeros lies on the axis, whole."""
+    """Draw a quantity over the check-ins, from zero up; a curve of zeros is visible on the axis."""
     picture, axes = figure(theme)
     marker = "o" if len(rows) == 1 else ""
     axes.plot(*zip(*thin(rows), strict=True), color=theme.accent, marker=marker, clip_on=False)
@@ -99,8 +99,8 @@ CURIOUS = {
     "staleness": Chart(
         lambda task: say("Staleness"),
         lambda task: say(
-            "How outdated the model was when a device answered: the check-ins that came in "
-            "between the device’s asking for it and its own check-in."
+            "How outdated the model was when a device answered: the number of check-ins that "
+            "arrived between the device’s check-out and its own check-in."
         ),
         say_staleness,
         ("checkins", "staleness"),

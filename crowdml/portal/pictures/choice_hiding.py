@@ -1,4 +1,4 @@
-"""How a choice hides everything at once: the dial of directions, for any ε."""
+"""Show how a random choice hides a whole check-in: the dial of directions, for any ε."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,9 +22,9 @@ THINNEST = 0.03
 
 @dataclass(frozen=True)
 class ChoiceHiding:
-    """The k directions in the order of someone's data, and the place in it of the one sent.
+    """The k directions, ordered by somebody's data, and the place of the direction that was sent.
 
-    Place 1 is the closest to the data.
+    Place 1 is the direction closest to the data.
     """
 
     choice: Choice
@@ -32,7 +32,7 @@ class ChoiceHiding:
 
     @classmethod
     def of(cls, dial: Dial, sent: int = 0) -> "ChoiceHiding":
-        """By real chance, unless it is said which one was sent."""
+        """Draw the sent direction at random, unless `sent` names it."""
         (choice,) = dial
         return cls(choice, sent or choice.choose(np.arange(1, choice.k + 1), SystemChance()))
 
@@ -53,17 +53,17 @@ class ChoiceHiding:
 
     @property
     def again(self) -> str:
-        """What the button says that lets chance decide anew."""
+        """Return the text of the button that draws again."""
         return say("Send another")
 
     @property
     def caption(self) -> str:
         choice = self.choice
         return say(
-            "At ε = {epsilon} this one was sent: number {sent} of {k} in the order of your data. "
-            "How likely was that? With your data: {yours}; with the opposite data: {theirs}. For "
-            "every direction it is from {unlikely} to {likely}, so someone with a fifty-fifty "
-            "guess about everything in a check-in can become at most {sure} sure.",
+            "At ε = {epsilon}, the needle’s direction was sent: ordered by your data, it is number "
+            "{sent} of {k}. How likely was that? With your data: {yours}; with the opposite data: "
+            "{theirs}. For every direction it is from {unlikely} to {likely}, so someone with a "
+            "fifty-fifty guess about everything in a check-in can become at most {sure} sure.",
             epsilon=words.epsilon(choice.epsilon),
             sent=words.count(self.sent),
             k=words.count(choice.k),
@@ -75,11 +75,11 @@ class ChoiceHiding:
         )
 
     def chance(self, place: int) -> float:
-        """How likely the direction at this place is to be sent."""
+        """Return the probability that the direction at this place is sent."""
         return self.choice.likely if place <= self.choice.t else self.choice.unlikely
 
     def _opposite(self, place: int) -> int:
-        """The place of the same direction for data that say the opposite."""
+        """Return the place of the same direction for data that say the opposite."""
         return self.choice.k + 1 - place
 
     def draw(self, theme: Theme) -> "Figure":
@@ -94,7 +94,7 @@ class ChoiceHiding:
         return picture
 
     def _dial(self, axes: "PolarAxes", top: float, colour: str, theme: Theme) -> None:
-        """The likely ones as an arc around `top`, the needle, and more draws as dots."""
+        """Draw the likely directions as an arc around `top`, the needle, and more draws as dots."""
         choice, chance = self.choice, SystemChance()
         arc = max(2 * np.pi * choice.t / choice.k, THINNEST)
         axes.bar(0, 0.22, 2 * np.pi, bottom=0.78, color=colour, alpha=0.18)
@@ -108,7 +108,7 @@ class ChoiceHiding:
         axes.plot([0], [0], "o", color=theme.text, markersize=6)
 
     def _angle(self, places: Array) -> Array:
-        """From the top down on both sides, in turn."""
+        """Return the angle of a place: from the top down, on both sides in turn."""
         side = np.where(places % 2 == 0, -1.0, 1.0)
         angles: Array = side * np.pi * (places - 0.5) / self.choice.k
         return angles

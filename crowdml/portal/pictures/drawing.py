@@ -1,4 +1,4 @@
-"""Matplotlib in the portal's colours, light and dark, as SVG or PNG."""
+"""Draw with Matplotlib in the portal's colours, light and dark, as SVG or PNG."""
 
 import io
 from contextlib import AbstractContextManager
@@ -56,7 +56,7 @@ def figure(theme: Theme, width: float = 4.8, height: float = 2.7) -> "tuple[Figu
 
 
 def dials(theme: Theme, titles: tuple[str, str]) -> "tuple[Figure, list[PolarAxes]]":
-    """Two round faces side by side, with the angle 0 on top."""
+    """Make two round faces side by side, with the angle 0 on top."""
     from matplotlib.figure import Figure
 
     with _colours(theme):
@@ -86,7 +86,7 @@ def _colours(theme: Theme) -> "AbstractContextManager[None]":
 
 
 def legend(picture: "Figure", theme: Theme) -> None:
-    """Above the axes, where it covers no curve."""
+    """Put the legend above the axes, where it covers no curve."""
     picture.legend(
         loc="outside upper left",
         ncols=2,
@@ -100,13 +100,18 @@ def legend(picture: "Figure", theme: Theme) -> None:
 
 
 def in_whole_numbers(axis: "Axis") -> None:
-    """Write whole numbers at so many ticks that their labels stay apart: set the limits first."""
+    """Write whole numbers at ticks whose labels stay apart: set the limits of the axis first."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     longest = len(words.count(round(axis.get_view_interval()[1])))
     room = ACROSS // (longest + 2) if axis is axis.axes.xaxis else MOST_TICKS
     axis.set_major_locator(MaxNLocator(max(1, min(room, MOST_TICKS)), integer=True))
     axis.set_major_formatter(FuncFormatter(lambda value, place: words.count(round(value))))
+
+
+def in_decimals(axis: "Axis") -> None:
+    """Write numbers with the decimal sign of the reader's language."""
+    axis.set_major_formatter(lambda value, place: words.local(f"{value:g}").replace("-", "−"))
 
 
 def in_percent(axis: "Axis") -> None:
@@ -128,9 +133,9 @@ def empty(theme: Theme, text: str) -> "Figure":
 
 
 def save(picture: "Figure", format: str, theme: Theme, title: str = "") -> bytes:
-    """SVG to be shown on a page, see-through; PNG to be kept, on the theme's own background.
+    """Save a transparent SVG for a page, or a PNG on the theme's background for a download.
 
-    An SVG carries its title, so that a page that loads it anew can say what it shows.
+    An SVG contains its title, so that a page that reloads the picture can say what it shows.
     """
     import matplotlib
 

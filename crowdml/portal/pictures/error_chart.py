@@ -1,4 +1,4 @@
-"""The chart of the error: of the exported model at each version, with its band, beside guessing."""
+"""Define the chart of the exported model's error at each version, beside the error of guessing."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ Row = tuple[float, float, float]
 
 
 def error_rows(facts: Facts) -> list[Row]:
-    """Check-ins; the error of the exported model after them, and its margin."""
+    """Return rows of the number of check-ins, the exported model's error then, and its margin."""
     return [(point.version, point.value, point.margin) for point in facts.course.errors]
 
 
@@ -60,7 +60,7 @@ def no_error(facts: Facts) -> str:
 
 
 def draw_spark(facts: Facts, theme: Theme) -> "Figure":
-    """The error as a small curve without axes, for lists."""
+    """Draw the error as a small curve without axes, for lists."""
     rows = thin(error_rows(facts))
     picture, axes = figure(theme, width=2.2, height=0.5)
     axes.set_axis_off()
@@ -101,9 +101,10 @@ def _measured(task: Task) -> str:
     else:
         said = say("How often the model was wrong on samples that did not train it.")
     band = say(
-        "The model is the one that people download and try here, as it was after so many "
-        "check-ins. Its error lies in the band with 95 % confidence: the band allows for chance, "
-        "for people who differ, and for what the model has learnt since the reports."
+        "The curve is about the model that people download and try here, as it was after that "
+        "number of check-ins. Its error lies in the band with 95 % confidence: the band allows "
+        "for luck, for differences between people, and for what the model has learnt since the "
+        "reports."
     )
     return f"{said} {band}"
 

@@ -1,4 +1,4 @@
-"""Rendering pictures off the event loop, and keeping them until the task has moved on."""
+"""Render pictures in a thread, and cache them until the task changes."""
 
 import asyncio
 import csv
@@ -22,10 +22,10 @@ to check-ins."""
 
 
 class Gallery(Generic[T]):
-    """A cache of pictures, or of what else takes long, in front of a thread that makes them.
+    """A cache of pictures, or of other slow results, and the thread that makes them.
 
     Args:
-        most_waiting: Pictures to be made at once; whoever asks for more is told to come again.
+        most_waiting: The most pictures to make at once; further requests are asked to retry.
     """
 
     def __init__(self, most_waiting: int) -> None:
@@ -34,7 +34,7 @@ class Gallery(Generic[T]):
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="draw")
 
     async def picture(self, key: tuple[Any, ...], draw: Callable[[], T]) -> T:
-        """The picture with this key, drawn at most once in a language while it is remembered."""
+        """Return the picture with this key; while it is cached, each language draws it once."""
         key, here = (current_language(), *key), copy_context()
 
         def drawn() -> T:
@@ -60,7 +60,7 @@ class Gallery(Generic[T]):
 
 
 def as_csv(columns: tuple[str, ...], rows: Iterable[tuple[float | str, ...]]) -> bytes:
-    """The bytes of a CSV file. A text that a spreadsheet would compute begins with an apostrophe.
+    """Write a CSV file; an apostrophe precedes a text that a spreadsheet would compute.
 
     >>> as_csv(("checkins", "error"), [(1, -0.5), ("=1+1", 0)])
     b"checkins,error\\r\\n1,-0.5\\r\\n'=1+1,0\\r\\n"

@@ -1,4 +1,4 @@
-"""How a task's mechanism hides, as a picture for any ε: noise as two hills, a choice as a dial."""
+"""Choose the picture of how a mechanism hides samples: two hills for noise, a dial for a choice."""
 
 import math
 from collections.abc import Callable
@@ -17,7 +17,7 @@ Hiding: TypeAlias = ChoiceHiding | NoiseHiding
 
 
 class Slider(NamedTuple):
-    """A number that may be changed, on a logarithmic scale."""
+    """A setting of the picture that a reader may change, on a logarithmic scale."""
 
     name: str
     label: str
@@ -28,14 +28,14 @@ class Slider(NamedTuple):
 
     @property
     def ends(self) -> tuple[float, float, float]:
-        """Lowest, highest and first position of the handle."""
+        """Return the lowest, highest and first position of the handle."""
         return math.log10(self.low), math.log10(self.high), math.log10(self.start)
 
 
 def sliders(terms: Terms) -> tuple[Slider, ...]:
-    """What can be changed in the picture of this task, each at the task's own value.
+    """Return the sliders of the task's picture, each at the task's own value.
 
-    A task that is not private has no such picture: it would speak of what the task does not do.
+    A task that is not private has no picture, because it hides nothing.
     """
     if not terms.private:
         raise rejected("not-found", Phrase("this task hides nothing, so there is nothing to draw."))
@@ -59,7 +59,7 @@ HIDINGS: dict[type[HidingPicture], Callable[[Any, int], Hiding]] = {
 
 
 def hiding(terms: Terms, epsilon: float, batch: float = 0, sent: float = 0) -> Hiding:
-    """The task's own mechanism at other settings, which are those of its sliders."""
+    """Make the picture of the task's mechanism at other settings of its sliders."""
     try:
         picture = terms.mechanism().picture(epsilon, round(batch) or terms.collection.batch)
         return HIDINGS[type(picture)](picture, round(sent))

@@ -1,4 +1,4 @@
-"""The chart of the labels: how the samples of the crowd divide over them."""
+"""Define the chart of how the crowd's samples divide over the labels."""
 
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,7 @@ def draw_labels(facts: Facts, theme: Theme) -> "Figure":
 def no_labels(facts: Facts) -> str:
     """Say why there are no shares to draw; empty if there are.
 
-    Where even the most frequent answer may have no share at all, none is worth a bar.
+    If even the share of the most frequent label may be zero, no bar is drawn.
     """
     shares = label_shares(facts.task, facts.statistics)
     if not facts.task.terms.mechanism().counts:

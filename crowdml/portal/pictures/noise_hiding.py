@@ -1,4 +1,4 @@
-"""How noise hides one sample: two hills, for any ε and b."""
+"""Show how noise hides one sample: two hills, for any ε and b."""
 
 import math
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crowdml.portal.pictures.drawing import Theme, figure, tidy
+from crowdml.portal.pictures.drawing import Theme, figure, in_decimals, tidy
 from crowdml.portal.words import plain as words
 from crowdml.portal.words import say
 from crowdml.privacy import ExactNoise, Hills
@@ -20,12 +20,12 @@ DRAWS = 60
 
 @dataclass(frozen=True)
 class NoiseHiding:
-    """What noise does to one number of the average of n gradients, in the worst case."""
+    """The effect of noise on one number of the average of n gradients, in the worst case."""
 
     hills: Hills
 
     again, sent = "", 0
-    """No button lets chance decide anew, and no single value is shown as sent."""
+    """This picture has no button to draw again, and shows no single value as sent."""
 
     @property
     def title(self) -> str:
@@ -34,8 +34,9 @@ class NoiseHiding:
     @property
     def about(self) -> str:
         return say(
-            "Each hill shows which values may be sent: one with your sample, one with another in "
-            "its place. The more they overlap, the less a message tells. The ticks are real draws."
+            "Each hill shows which values may be sent: one hill with your sample, the other with "
+            "another sample in its place. The more they overlap, the less a message reveals. The "
+            "ticks are real draws."
         )
 
     @property
@@ -59,7 +60,7 @@ class NoiseHiding:
         )
 
     def draw(self, theme: Theme) -> "Figure":
-        """Two minibatches that differ in one sample: what may be sent for each, and real draws."""
+        """Draw what may be sent for two minibatches that differ in one sample, and real draws."""
         picture, axes = figure(theme, height=2.8)
         hills = self.hills
         scale, half = hills.scale * hills.step, hills.shift / 2
@@ -81,13 +82,14 @@ class NoiseHiding:
         axes.set_yticks([])
         axes.set_ylabel(say("how likely"))
         axes.set_xlabel(say("one number of what is sent"))
+        in_decimals(axes.xaxis)
         axes.legend(loc="upper center", ncols=2, frameon=False, labelcolor=theme.text, fontsize=12)
         title = say(
             "At most {sure} sure which of the two it was{but}",
             sure=words.certainty(hills.loss.bound),
             but=words.but_for(hills.loss.delta),
         )
-        # From the left edge, so that a long one fits.
+        # Aligned with the left edge, so that a long title fits.
         picture.suptitle(title, x=0.01, ha="left", fontsize=13, color=theme.text)
         return tidy(picture, axes)
 

@@ -1,4 +1,4 @@
-// On a phone this page is skipped: the link leads to consent. With #other it is shown all the same.
+// Skip this page on a phone and go to consent; the fragment #other shows the page anyway.
 
 const phone = matchMedia("(hover: none) and (pointer: coarse)").matches;
 if (phone && location.hash !== "#other") {

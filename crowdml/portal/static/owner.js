@@ -1,8 +1,8 @@
-// The form that creates a task. Without this script, all of it works with its buttons alone.
+// Help with the form that creates a task; without this script, the form works with its buttons.
 
 import { say } from "../web/page/say.js";
 
-// A task file from the disk goes into the text field, where it can be read before it is sent.
+// Put a task file from the disk into the text field, to be read before it is sent.
 const choice = /** @type {HTMLInputElement | null} */ (document.getElementById("file"));
 const text = /** @type {HTMLTextAreaElement | null} */ (document.getElementById("toml"));
 
@@ -14,7 +14,7 @@ if (choice && text) {
   });
 }
 
-// How well the crowd will learn comes in when it is simulated: in the preview by itself.
+// Show how well the crowd will learn as soon as it is simulated; the preview asks by itself.
 
 /**
  * @param {HTMLElement} place
@@ -37,10 +37,10 @@ async function simulate(place, button) {
       if (focused) place.focus();
       return;
     }
-    // Something is wrong with the task, or the session has ended: let the page itself say what.
+    // The task is wrong or the session has ended: let the whole page say it.
     if (page.querySelector("[role=alert], [type=password]")) button.dataset["shown"] = "yes";
   } catch {
-    // Then it can be asked for once more.
+    // The button asks again.
   }
   button.disabled = false;
   button.textContent = label;

@@ -1,5 +1,5 @@
-// The page of a task, live: numbers and pictures follow the server's events.
-// Everything on it can be read without this script.
+// Keep the page of a task live: its numbers and pictures follow the server's events.
+// Without this script, everything on the page can be read.
 
 import { errorSaid } from "../web/figures.js";
 import { language, say } from "../web/page/say.js";
@@ -29,7 +29,7 @@ function show(name, text) {
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
-/** Read what the new picture says, and swap it in when it is there, so that nothing flickers. */
+/** Read the new picture's title, and swap the picture when it is loaded, without flicker. */
 async function replacePicture(picture, address) {
   const joined = address + (address.includes("?") ? "&" : "?");
   const shown = dark.matches ? `${joined}theme=dark` : address;
@@ -56,7 +56,7 @@ async function replacePicture(picture, address) {
   }
 }
 
-/** The title of a drawing, which is not parsed as a whole: its styles are none of this page's. */
+/** Find the title of an SVG without parsing it, since its styles would apply to this page. */
 function titleOf(svg) {
   const title = svg.match(/<title>[^<]*<\/title>/)?.[0] ?? "";
   return new DOMParser().parseFromString(title, "text/html").title;
@@ -67,7 +67,7 @@ let newest = Number(article?.dataset.version);
 let drawing = false;
 let pause = SOON_MS;
 
-/** Draw what is on the screen and not of the newest version, again and again but ever more seldom. */
+/** Redraw outdated pictures on the screen, with growing pauses. */
 async function redraw() {
   if (drawing) return;
   drawing = true;
@@ -93,7 +93,7 @@ const onScreen = new IntersectionObserver((changes) => {
   }
   redraw();
 });
-// A picture that is hidden, because there is nothing to draw, would never come into view.
+// A hidden picture, with nothing to draw yet, would never come into view.
 for (const picture of document.querySelectorAll("picture[data-version]")) {
   onScreen.observe(picture.closest("figure"));
 }
@@ -123,14 +123,14 @@ async function askOnce() {
     const answer = await fetch(article.dataset.events.replace(/events$/, "stats"));
     if (answer.ok) update(await answer.json());
   } catch {
-    // The next try will tell.
+    // The next attempt may succeed.
   }
 }
 
 const pauser = document.querySelector("#follow");
 let events = null;
 
-/** Updates can be paused: whoever reads slowly, or hears the page, is not interrupted. */
+/** Let people pause updates, so that slow readers and listeners are not interrupted. */
 function pauseOrResume() {
   if (!events) return follow();
   events.close();
@@ -159,8 +159,8 @@ function follow() {
   events.addEventListener("error", () => {
     if (!events) return;
     show("link", say("The connection is lost. This page tries again in a few seconds."));
-    // A browser gives up by itself when it is refused: too many listen, or something in front
-    // answers in the server's place. Ask instead, and try again later.
+    // A browser stops listening when it is refused: too many listen, or a proxy answered. Ask
+    // for the numbers instead, and try to listen again later.
     if (events.readyState === EventSource.CLOSED) {
       askOnce();
       setTimeout(() => events && follow(), AGAIN_MS);
@@ -173,7 +173,7 @@ if (article?.dataset.final === "no") {
   follow();
 }
 
-// The picture of how the mechanism hides follows its sliders, also those that a browser restores.
+// Redraw the mechanism's picture when a slider moves or the browser has restored it.
 
 const form = document.querySelector("#hiding");
 if (form) {
@@ -223,7 +223,7 @@ if (form) {
   });
 }
 
-// The place to try the model loads what it needs when it comes into view.
+// Load the program to try the model when its place comes into view.
 
 function watchTrial() {
   const trial = document.querySelector("#trial");
@@ -244,7 +244,7 @@ function watchTrial() {
 
 let offering = false;
 
-/** There is nothing to try before something is learnt: then the page has a form for it. */
+/** Show the form to try the model as soon as something is learnt. */
 async function offerTrial() {
   if (offering) return;
   offering = true;
@@ -254,7 +254,7 @@ async function offerTrial() {
     if (page.querySelector("#trial")) document.querySelector("#try").replaceWith(page.querySelector("#try"));
     watchTrial();
   } catch {
-    // The next check-in will tell.
+    // The next check-in tries again.
   }
   offering = false;
 }

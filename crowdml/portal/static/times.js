@@ -1,4 +1,4 @@
-// Times in the reader's own time zone. Without this script they are in UTC.
+// Write times in the reader's time zone; without this script they are in UTC.
 
 import { language } from "../web/page/say.js";
 

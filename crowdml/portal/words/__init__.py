@@ -1,6 +1,6 @@
-"""Sentences and numbers of the pages: languages, plain words, worked examples.
+"""Write the sentences and numbers of the pages: languages, plain words, worked examples.
 
-Nothing here draws or answers a request.
+This package neither draws pictures nor answers requests.
 """
 
 from crowdml.portal.words import plain
@@ -19,7 +19,7 @@ from crowdml.portal.words.outlook import Outlook, advice
 from crowdml.portal.words.owner_language import lang_of
 from crowdml.portal.words.performance import Facts, Performance, guess_of, what_is_wrong
 from crowdml.portal.words.pilot_draft import PilotDraft, PilotPlan
-from crowdml.portal.words.plain import count, local, percent, state
+from crowdml.portal.words.plain import count, ending, local, percent
 from crowdml.portal.words.shares import label_shares, top_shares
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "catalogue",
     "count",
     "current_language",
+    "ending",
     "guess_of",
     "in_language",
     "is_quick",
@@ -47,7 +48,6 @@ __all__ = [
     "say",
     "say_html",
     "speaking",
-    "state",
     "top_shares",
     "what_is_wrong",
 ]

@@ -1,4 +1,4 @@
-"""What leaves a device: check-ins of made-up samples through the real mechanism."""
+"""Make worked examples: check-ins of made-up samples through the real mechanism."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -18,14 +18,14 @@ LARGEST_SAMPLES, LARGEST_CODEBOOK = 1_000_000, 50_000_000
 
 
 class ExampleMessage(NamedTuple):
-    """A check-in: what stays, what is sent and how likely that was; and the message itself."""
+    """One check-in: what stays, what is sent, how likely that was, and the message itself."""
 
     shown: Shown
     body: str
 
 
 class Example(NamedTuple):
-    """A minibatch of n samples, and what a device would send of it: a message for each role.
+    """A minibatch of n made-up samples, and the message that a device would send in each role.
 
     Args:
         window: The readings behind the first sample, where the task has a sensor.
@@ -41,14 +41,14 @@ class Example(NamedTuple):
 
 
 def is_quick(terms: Terms) -> bool:
-    """Whether an example takes no more than a fraction of a second to make."""
+    """Return whether an example takes only a fraction of a second to make."""
     sensor, size = terms.features.sensor, terms.make_model().size
     samples = terms.collection.batch * (size + (sensor.window if sensor else 0))
     return samples <= LARGEST_SAMPLES and terms.mechanism().effort <= LARGEST_CODEBOOK
 
 
 def make_example(terms: Terms, terms_sha256: str, w: Array, version: int) -> Example:
-    """Samples from a fixed generator, so that they stay the same; chance as real as on a device."""
+    """Make an example: its samples are always the same, its randomness is real, as on a device."""
     rng = np.random.default_rng(20150629)
     n = terms.collection.batch
     windows = [_readings(terms, rng, k) for k in range(n)]
@@ -70,7 +70,7 @@ def make_example(terms: Terms, terms_sha256: str, w: Array, version: int) -> Exa
 
 
 def _message(terms: Terms, minibatch: Minibatch, place: Place, version: int) -> ExampleMessage:
-    """What a device there would send of these samples, by the task's own mechanism."""
+    """Make the message of a device at this place, with the task's own mechanism."""
     mechanism, watched = terms.mechanism(), Watched(minibatch)
     event = mechanism.event(watched.n_samples, place)
     sent = write_checkin(mechanism, watched, event, place, SystemChance(), version)
@@ -79,7 +79,7 @@ def _message(terms: Terms, minibatch: Minibatch, place: Place, version: int) -> 
 
 
 def _places(terms: Terms, terms_sha256: str) -> Iterator[Place]:
-    """Made-up devices, one for each role that a check-in can have."""
+    """Return the places of made-up devices, one for each role of a check-in."""
     roles, found = [role for role in Role if terms.collection.roles.share(role)], set[Role]()
     for k in range(MOST_TRIED):
         place = Place(terms_sha256, f"example-{k}", 1)
@@ -92,7 +92,7 @@ def _places(terms: Terms, terms_sha256: str) -> Iterator[Place]:
 
 
 def _readings(terms: Terms, rng: np.random.Generator, k: int) -> Array | None:
-    """A window of made-up readings: a level that swings more for each further label."""
+    """Make up a window of readings: a level that swings more for each further label."""
     sensor = terms.features.sensor
     if sensor is None or sensor.registered.typed_in:
         return None

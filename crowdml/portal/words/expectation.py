@@ -1,4 +1,4 @@
-"""What a crowd should reach, as `crowdml plan` has simulated it, in words."""
+"""Say in words what a crowd should reach, as `crowdml plan` has simulated it."""
 
 import msgspec
 
@@ -10,20 +10,20 @@ VERDICTS = {
     "something to well": "This crowd should learn something, or well.",
     "something": "This crowd should learn something.",
     "hardly to something": "This crowd may learn something, or hardly anything.",
-    "hardly to well": "This crowd may learn well, or hardly anything: chance decides.",
+    "hardly to well": "This crowd may learn well, or hardly anything: it differs from run to run.",
     "hardly": "This crowd will hardly learn.",
 }
 WITHOUT = {
     "leaving": "If no device left early, the error would be {error}.",
     "delay": "If messages came at once, the error would be {error}.",
     "skew": "If all people gave all answers, the error would be {error}.",
-    "spread": "If all people had as many samples, the error would be {error}.",
+    "spread": "If all people had the same number of samples, the error would be {error}.",
 }
 """By what makes it hard for a crowd."""
 
 
 class PlannedOption(msgspec.Struct, frozen=True):
-    """A way to run a task, its error, and between which errors nine runs in ten end.
+    """Settings of a task, the expected error, and the range in which nine runs of ten end.
 
     Args:
         error_with_liars: The error if one device in ten lies; None where that is not known.
@@ -47,7 +47,7 @@ class PlannedOption(msgspec.Struct, frozen=True):
 
 
 class PlannedCost(msgspec.Struct, frozen=True):
-    """A hardship of the crowd, and the error without it."""
+    """One hardship of the crowd, and the error without it."""
 
     hardship: str
     error: float
@@ -58,12 +58,12 @@ class PlannedCost(msgspec.Struct, frozen=True):
 
 
 class Expectation(msgspec.Struct, frozen=True):
-    """The plan's JSON, as far as the pages tell it.
+    """The part of the plan's JSON that the pages show.
 
     Args:
-        own: What the task's own settings should reach.
+        own: The expected result of the task's own settings.
         better: The recommended settings, if they are clearly better than the task's own.
-        devices: How many are expected, of which `simulated_devices` were simulated.
+        devices: The number of devices expected; `simulated_devices` of them were simulated.
         costs: What each hardship of the crowd costs.
     """
 
@@ -80,8 +80,9 @@ class Expectation(msgspec.Struct, frozen=True):
     def words(self) -> str:
         verdict = say(VERDICTS[self.own_verdict])
         reach = say(
-            "Simulated {setting}, {devices} reach an error of {error}, nine times in ten one from "
-            "{low} to {high}; guessing has {guess}, and all data in one place {central}.",
+            "Simulated {setting}, {devices} reach an error of {error}, nine times in ten between "
+            "{low} and {high}. Guessing has an error of {guess}, and all data in one place "
+            "{central}.",
             setting=self.own.words,
             devices=counted(self.simulated_devices, "device"),
             error=percent(self.own.error, 1),

@@ -1,4 +1,4 @@
-"""The language of a page: English texts are their own keys, other languages are catalogues of them.
+"""Write pages in the reader's language: English texts are the keys of the other catalogues.
 
 A catalogue is a folder `languages/<language>/` of TOML files, each with lines
 `"English text" = "the same in that language"`. A text without a line stays English. Where the words
@@ -33,9 +33,9 @@ _language = ContextVar("language", default=ENGLISH)
 
 
 def say(text: str | Phrase, **values: Value) -> str:
-    """A text in the language of the moment, with its {names} replaced.
+    """Write a text in the current language, with its {names} replaced.
 
-    Numbers are written as the language does. A phrase has its values already.
+    Numbers follow the rules of the language. A phrase already contains its values.
 
     >>> with speaking("de"):
     ...     say("Page {page} of {pages}", page=2, pages=3)
@@ -50,18 +50,18 @@ def say(text: str | Phrase, **values: Value) -> str:
 
 
 def say_html(text: str, **values: object) -> Markup:
-    """The same for templates: the text may have tags, and the values are escaped."""
+    """Write a text for a template: the text may contain tags, and the values are escaped."""
     check_keywords("say_html", values, (part[1] or "" for part in Formatter().parse(text)))
     return Markup(say(text)).format(**values)  # noqa: S704 the texts are our own
 
 
 def in_language(value: Value) -> str:
-    """A phrase or a number in the language of the moment; a plain text as it is."""
+    """Write a phrase or a number in the current language; leave a plain text as it is."""
     return value if isinstance(value, str) else say(joined([value], ""))
 
 
 def local(number: str) -> str:
-    """A number as the reader's language writes it.
+    """Write a number as the reader's language does.
 
     >>> with speaking("de"):
     ...     local("12,345.6")
@@ -84,7 +84,7 @@ def speaking(wanted: str) -> Iterator[None]:
 
 
 def preferred(request: Request) -> str:
-    """The first of our languages that the reader's browser asks for, English if there is none."""
+    """Return the language that the reader's browser prefers of ours; English if it has none."""
     return choose(request.headers.get("accept-language", ""))
 
 
@@ -117,7 +117,7 @@ def _spoken(name: str, *parts: str) -> Language:
 
 
 def numbers(rules: Mapping[str, Any]) -> Language:
-    """A language without texts, from what `languages/<language>.toml` says.
+    """Make a language without texts from the rules in `languages/<language>.toml`.
 
     >>> french = {"thousands": " ", "decimal": ",", "plural": "n > 1", "forms": ["one", "other"]}
     >>> numbers(french).number("1,234.5"), numbers(french).form(0)
@@ -129,7 +129,7 @@ def numbers(rules: Mapping[str, Any]) -> Language:
 
 @cache
 def catalogue(name: str, *parts: str) -> dict[str, Any]:
-    """The texts of a language, or those of some of its files; English has none."""
+    """Return the texts of a language, or of some of its files; English has none."""
     files = [
         file for part in parts or ["*"] for file in sorted((FOLDER / name).glob(f"{part}.toml"))
     ]

@@ -1,4 +1,4 @@
-"""How a task goes on, in words: its pace, what is uncertain, and what would help."""
+"""Say in words how a task goes on: its pace, what is uncertain, and what would help."""
 
 import time
 from collections.abc import Iterator
@@ -28,10 +28,10 @@ NEVER_ENDS = 5 * 365 * 86400
 
 
 def expected_margin(task: Task, checkins: int) -> float | None:
-    """How well the error will be known after so many check-ins; None if hardly at all.
+    """Return the margin of the error after `checkins` check-ins; None if it will hardly be known.
 
-    That much is certain: it follows from public numbers. Half of the predictions are taken to be
-    wrong, and each report to be of another device.
+    The margin follows from public numbers alone, if half of the predictions are wrong and each
+    report comes from another device.
     """
     terms, mechanism = task.terms, task.terms.mechanism()
     if mechanism.unit is Unit.CHECKIN:
@@ -51,7 +51,7 @@ def expected_margin(task: Task, checkins: int) -> float | None:
 
 
 def advice(task: Task) -> str | None:
-    """How well its error will be known in the end; None if it is not measured."""
+    """Say how well the error will be known in the end; None if it is not measured."""
     if not task.terms.mechanism().evaluates:
         return None
     margin = expected_margin(task, task.t_max)
@@ -61,10 +61,10 @@ def advice(task: Task) -> str | None:
 
 
 class Outlook(NamedTuple):
-    """What an owner should know while a task runs.
+    """The sentences for an owner while a task runs.
 
     Args:
-        facts: The task as it is now.
+        facts: The current numbers of the task.
         end: The number of check-ins at which it ends.
         now: Seconds since 1970.
     """
@@ -79,7 +79,7 @@ class Outlook(NamedTuple):
 
     @property
     def pace(self) -> str:
-        """When it ends, if check-ins come as they did in the last week; empty if it has ended."""
+        """Say when the task ends if it keeps last week's pace; empty if it has ended."""
         now = self.facts.statistics
         if now.state is not State.RUNNING or not now.version:
             return ""
@@ -91,7 +91,7 @@ class Outlook(NamedTuple):
 
     @property
     def sentences(self) -> list[str]:
-        """What is uncertain, and what would help."""
+        """List what is uncertain, and what would help."""
         return [*self._about_error(), *self._about_answers(), *self._about_devices()]
 
     def _about_error(self) -> Iterator[str]:
@@ -126,7 +126,7 @@ class Outlook(NamedTuple):
             yield say("In the next task, a larger ε or more samples in a check-in would help.")
 
     def _checkins_for(self, margin: float) -> int:
-        """After how many check-ins, up to the end, the error should be known this well."""
+        """Return how many check-ins it takes until the error has this margin, up to the end."""
         version = self.facts.statistics.version
         for checkins in np.geomspace(version + 1, self.end, 12).astype(int).tolist():
             expected = expected_margin(self.facts.task, checkins)

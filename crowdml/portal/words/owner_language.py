@@ -1,7 +1,7 @@
-"""The language in which an owner has written a task, guessed from its small words.
+"""Guess the language in which an owner has written a task from its small words.
 
-Screen readers pronounce, and browsers hyphenate, by the language that a page names. A page is in
-its reader's language, and tasks do not say theirs.
+Screen readers and hyphenation depend on the language that a page names. The page is in the reader's
+language, but a task does not name its own.
 """
 
 import re
@@ -25,7 +25,7 @@ SURE = 2
 
 
 def lang_of(task: Task) -> Markup:
-    """The attribute that marks an owner's text; empty where it is in the reader's language."""
+    """Return the `lang` attribute of an owner's text; empty if it is in the reader's language."""
     terms = task.terms
     found = guessed(" ".join((
         task.title, task.objective, terms.purpose, terms.sensors, terms.features.description,

@@ -1,4 +1,4 @@
-"""How well a task's model does, in words: its error as it is now, beside guessing."""
+"""Say in words how well a task's model works: its current error, compared with guessing."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from crowdml.server.log import Course
 
 
 class Facts(NamedTuple):
-    """What words and charts about a task are made from: sanitised check-ins, and nothing else."""
+    """The numbers behind words and charts of a task; they come from sanitised check-ins only."""
 
     task: Task
     statistics: Statistics
@@ -19,7 +19,7 @@ class Facts(NamedTuple):
 
 
 class Guess(NamedTuple):
-    """Who knows no features, and how often that is wrong."""
+    """A way to guess without features, and how often it is wrong."""
 
     error: Estimate
     how: str
@@ -37,7 +37,7 @@ class Performance:
 
     @property
     def error(self) -> Estimate | None:
-        """The error of the model that people use, as it is now."""
+        """Return the current error of the exported model."""
         return self.facts.statistics.error
 
     @property
@@ -46,7 +46,7 @@ class Performance:
 
     @property
     def sentence(self) -> str:
-        """What is known of the model, for whoever reads one sentence."""
+        """Say in one sentence what is known about the model."""
         if not words.known(self.error):
             return say("How often it is wrong is not known yet.")
         wrong = say(
@@ -69,7 +69,7 @@ class Performance:
 
     @property
     def typical(self) -> str:
-        """The typical error of a predicted number; empty for labels, or while it is not known."""
+        """Say the typical error of a predicted number; empty for labels or while it is unknown."""
         if self.facts.task.terms.n_classes or self.error is None or not words.known(self.error):
             return ""
         right = Estimate(1 - self.error.value, self.error.margin)
@@ -81,7 +81,7 @@ class Performance:
 
     @property
     def outcome(self) -> str:
-        """What came out of a task that has ended."""
+        """Say what a task that has ended has reached."""
         now = self.facts.statistics
         progress = say(
             "It ended after {checkins} from {devices}.",
@@ -92,9 +92,9 @@ class Performance:
 
 
 def guess_of(task: Task, statistics: Statistics) -> Guess | None:
-    """The harder guess: always the most frequent answer, where the shares of answers are known.
+    """Return the best guess: the most frequent answer, if the shares of answers are known.
 
-    None for a number: how well one is guessed depends on what the numbers are.
+    None for a number, because a guess of it depends on how the numbers are distributed.
     """
     if not task.terms.n_classes:
         return None
@@ -111,7 +111,7 @@ def guess_of(task: Task, statistics: Statistics) -> Guess | None:
 
 
 def what_is_wrong(task: Task) -> str:
-    """What counts as an error."""
+    """Say what counts as an error."""
     terms = task.terms
     if terms.n_classes:
         return say("A prediction is wrong if it names another label than the participant did.")
@@ -119,6 +119,6 @@ def what_is_wrong(task: Task) -> str:
 
 
 def tolerance(task: Task) -> str:
-    """By how much a predicted number may be off, in its unit."""
+    """Say by how much a predicted number may be off, in its unit."""
     terms = task.terms
     return f"{words.number(terms.model.tolerance, 6)}{words.NBSP}{terms.target.unit}".rstrip()

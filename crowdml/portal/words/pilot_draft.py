@@ -1,4 +1,4 @@
-"""What `crowdml task new --pilot` has found, in words."""
+"""Say in words what `crowdml task new --pilot` has found."""
 
 from typing import Any, Literal
 
@@ -24,7 +24,7 @@ SENTENCES = {
 
 
 class PlannedEpsilon(msgspec.Struct, frozen=True):
-    """The error of a crowd at one ε."""
+    """The expected error of a crowd at one ε."""
 
     epsilon: float
     error: float
@@ -34,7 +34,7 @@ class PlannedEpsilon(msgspec.Struct, frozen=True):
 
 
 class PilotPlan(msgspec.Struct, frozen=True):
-    """What a crowd adds to a pilot, as far as the pages show it."""
+    """What a crowd adds to a pilot: the part that the pages show."""
 
     recommended: PlannedEpsilon
     options: list[PlannedEpsilon]

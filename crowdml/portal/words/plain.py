@@ -1,4 +1,4 @@
-"""Plain words for numbers and settings, the same on every page."""
+"""Write numbers and settings in plain words, the same on every page."""
 
 import math
 import time
@@ -27,6 +27,7 @@ __all__ = [
     "chance",
     "count",
     "counted",
+    "ending",
     "epsilon",
     "error",
     "estimate",
@@ -46,7 +47,7 @@ NBSP = "\N{NO-BREAK SPACE}"
 
 
 def exactly(value: float) -> str:
-    """A count as it is, and a number of a gradient to four decimals.
+    """Write a count as it is, and a number of a gradient with four decimals.
 
     >>> exactly(3), exactly(-0.25)
     ('3', '-0.2500')
@@ -67,12 +68,12 @@ def algorithm(kind: str) -> str:
 
 
 def _begun(text: str) -> str:
-    """As a sentence begins."""
+    """Write a text with a capital letter, as at the start of a sentence."""
     return text[:1].upper() + text[1:]
 
 
 def certainty(value: float) -> str:
-    r"""How sure someone with a fifty-fifty guess can become, at most, if log P/P′ is at most this.
+    r"""Say how sure someone with a fifty-fifty guess can become if log P/P′ is at most `value`.
 
     >>> certainty(1.0), certainty(10.0)
     ('73.2\xa0%', '99.9955\xa0%')
@@ -91,7 +92,7 @@ def but_for(delta: float) -> str:
 
 
 def state(state: State, version: int) -> str:
-    """The state as the portal names it: a running task that waits for its first check-in recruits.
+    """Name a task's state; a running task that waits for its first check-in is recruiting.
 
     >>> state(State.RUNNING, 0), state(State.RUNNING, 9), state(State.REACHED, 9)
     ('Recruiting', 'Running', 'Reached its target')
@@ -105,6 +106,17 @@ def state(state: State, version: int) -> str:
         State.EXHAUSTED: say("Finished"),
         State.STOPPED: say("Stopped"),
     }[state]
+
+
+def ending(state: State, version: int) -> str:
+    """Say why a task has ended, to complete "The task has ended: …".
+
+    >>> ending(State.EXHAUSTED, 1000), ending(State.STOPPED, 9)
+    ('all 1,000 check-ins are in', 'its owner stopped it')
+    """
+    if state is State.EXHAUSTED and version > 1:
+        return say("all {n} check-ins are in", n=version)
+    return say(state.phrase)
 
 
 def status(status: str) -> str:
@@ -181,7 +193,7 @@ def error(value: Estimate | None) -> str:
 
 
 def when(seconds: int | None) -> str:
-    """A time in UTC, which the page's script writes in the reader's own time zone.
+    """Write a time in UTC; the page's script then writes it in the reader's time zone.
 
     >>> print(when(None), when(0))
     never <time datetime="1970-01-01T00:00Z">1970-01-01 00:00 UTC</time>

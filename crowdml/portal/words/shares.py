@@ -1,4 +1,4 @@
-"""How a crowd's samples divide over the labels: shares that are none below zero and add up to 1."""
+"""Estimate how a crowd's samples divide over the labels: shares from 0 to 1 that add up to 1."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ MOST_SHOWN = 8
 
 
 class Share(NamedTuple):
-    """Of one label: as it is shown, and as it was estimated."""
+    """The share of one label: as it is shown, and as it was estimated."""
 
     label: str
     value: float
@@ -33,13 +33,13 @@ def label_shares(task: Task, statistics: Statistics) -> list[Share]:
 
 
 def top_shares(task: Task, statistics: Statistics) -> list[Share]:
-    """The shares that a picture has room for: the largest, and the others together."""
+    """Return the largest shares, and the others together, so that a picture has room."""
     shares = label_shares(task, statistics)
     if len(shares) <= MOST_SHOWN + 1:
         return shares
     falling = sorted(shares, key=lambda share: -share.value)
     top, rest = falling[:MOST_SHOWN], falling[MOST_SHOWN:]
-    # Shares that add up to 1 vary against each other, so their sum varies less than this.
+    # Shares that add up to 1 are negatively correlated, so the margin of the sum is an upper bound.
     margin = math.hypot(*(share.margin for share in rest))
     value = math.fsum(share.value for share in rest)
     estimate = math.fsum(share.estimate for share in rest)
@@ -47,7 +47,7 @@ def top_shares(task: Task, statistics: Statistics) -> list[Share]:
 
 
 def onto_simplex(values: Sequence[float]) -> Array:
-    """The closest shares, which costs no privacy: it is computed from what was told.
+    """Return the closest shares; it costs no privacy, because it uses only what was sent.
 
     Reference: J. Duchi et al., ICML 2008.
 

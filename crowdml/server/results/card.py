@@ -25,9 +25,10 @@ MEANINGLESS = 0.25
 WIDE = 0.1
 LIMITS = (
     "## Limits of use",
-    "- It was made for the purpose above. Participants agreed to that; for another, ask the owner.",
-    "- It has seen only those who chose to take part. For other people, places or sensors, its "
-    "error is not known; nor is it for each label, or each group of people.",
+    "- It was made for the purpose above. Participants agreed to that purpose; to use it for "
+    "another, ask the owner.",
+    "- It has learnt only from people who chose to take part. How often it is wrong for other "
+    "people, places or sensors is not known, nor how often for one label or one group of people.",
     "- Labels are what participants said, and nobody has checked them.",
     "- A linear model of the features above, learnt through noise: not for decisions that can "
     "harm somebody if they are wrong.",

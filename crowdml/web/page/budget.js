@@ -1,4 +1,4 @@
-/** The privacy ledger: what was told so far, and how much more may be. */
+/** Show the privacy ledger: what was revealed so far, and how much more is allowed. */
 
 import { limitsOf, lossOf } from "../index.js";
 import { secondsOf } from "./effort.js";
@@ -48,12 +48,12 @@ export class Budget {
     });
   }
 
-  /** The most check-ins by the terms. */
+  /** The most check-ins that the terms allow. */
   get #most() {
     return this.#device.terms.mostCheckins;
   }
 
-  /** By the participant's limit. */
+  /** The most check-ins that the participant allows. */
   get #allowed() {
     return this.#device.terms.checkinsWithin(this.#device.identity.limits.perDevice);
   }
@@ -77,7 +77,7 @@ export class Budget {
     if (!promise.exact) await this.#renderLimit(used);
   }
 
-  /** The limit if more is allowed: from what was made, if that is more than was allowed. */
+  /** Return the limit after allowing one more check-in, counted from what is sent already. */
   async #raised() {
     const { terms } = this.#device;
     const made = terms.checkinsWithin((await this.#device.ledger()).epsilonSpent);
@@ -95,9 +95,10 @@ export class Budget {
     put("more-cost", more ? `${this.#price(used, raised)} ${this.#effort(1)}` : "");
   }
 
-  /** What the number in the field would cost. */
+  /** Say what the number in the field would cost, unless it is the limit that the ledger shows. */
   #renderCost() {
-    put("limit-cost", this.#loss(Math.max(1, Math.floor(input("limit").valueAsNumber) || 1)));
+    const checkins = Math.max(1, Math.floor(input("limit").valueAsNumber) || 1);
+    put("limit-cost", checkins === this.#allowed ? "" : this.#loss(checkins));
   }
 
   /**

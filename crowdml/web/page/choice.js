@@ -1,15 +1,15 @@
-/** The answers to choose from: recent ones first, and a search where there are many. */
+/** Show the answers to choose from: recent ones first, with a search if there are many. */
 
 import { any, input, make, put } from "./elements.js";
 import { say } from "./say.js";
 
 /** @import { Device } from "../index.js" */
 
-/** More than fit on a phone's screen. */
+/** More answers than fit on a phone's screen get a search field. */
 const MANY = 12;
-/** Letters that a button has room for before its words wrap. */
+/** The letters that fit into a button on one line. */
 const ROOM = 14;
-/** Where a browser keeps which answers were given, the newest first. */
+/** The key in localStorage of the answers that were given, the newest first. */
 const RECENT = "crowdml recent answers ";
 
 export class Choice {
@@ -50,7 +50,7 @@ export class Choice {
     if (first instanceof HTMLElement) first.focus();
   }
 
-  /** Nothing stays in the browser. */
+  /** Erase the recent answers from the browser. */
   forget() {
     localStorage.removeItem(this.#key);
   }
@@ -60,7 +60,7 @@ export class Choice {
     const recent = [label, ...this.#recent.filter((each) => each !== label)];
     localStorage.setItem(this.#key, JSON.stringify(recent.slice(0, MANY)));
     chosen(label);
-    // Buttons stay where they are under a thumb, unless the search has moved them anyway.
+    // Buttons must not move under a thumb, unless the search has moved them anyway.
     if (!input("label-search").value) return;
     input("label-search").value = "";
     this.#find();
@@ -89,7 +89,7 @@ export class Choice {
 }
 
 /**
- * The letters that a column must have room for: a whole label, if it is short, and any word.
+ * Return the letters that a column must have room for: every word, and short labels as a whole.
  *
  * @param {readonly string[]} labels
  */

@@ -1,4 +1,4 @@
-/** Old and new terms side by side: what would change if the participant agreed. */
+/** Show old and new terms side by side: what would change if the participant agreed. */
 
 import { lossOf } from "../index.js";
 import { secondsOf } from "./effort.js";
@@ -23,7 +23,7 @@ export class Comparison {
     any("agree-again").addEventListener("click", async () => {
       try {
         const terms = await device.agree(this.#shown);
-        // The new cost of a sample was on the screen: agreeing to it is allowing it.
+        // The screen has shown the new cost of a sample, so agreeing allows it.
         await device.setLimits({ ...device.identity.limits, perSample: terms.loss.total });
         agreed();
       } catch (error) {
@@ -48,7 +48,7 @@ export class Comparison {
           .map((name) => row(name, words(old.get(name)), words(asked.get(name))));
       const { perDevice } = this.#device.identity.limits;
       const sent = (await this.#device.ledger()).events.map(lossOf);
-      // As many check-ins for both, unless the terms say how many.
+      // Compare the same number of check-ins, unless the terms fix the number.
       const allowed = this.#device.terms.checkinsWithin(perDevice);
       const promised = (/** @type {Terms} */ each) =>
         each.promise(each.collection.checkins ?? allowed, sent);
@@ -99,7 +99,7 @@ function* changes(old, asked) {
 function* privacy(before, after) {
   const [was, is] = [before.whom === "person", after.whom === "person"];
   if (was && !is) yield say("The promise would be for single samples, no longer for all of it.");
-  if (is && !was) yield say("The promise would be for all that you contribute, not for samples only.");
+  if (is && !was) yield say("The promise would cover everything that you contribute, not only single samples.");
   if (!after.private && before.private) yield say("The task would no longer be private.");
   const values = { name: say("Privacy"), old: pillOf(before), new: pillOf(after) };
   if (values.old === values.new && was === is) return;
@@ -125,7 +125,7 @@ function flatten(value, path = "") {
 }
 
 /**
- * A value for people: numbers without the tail that arithmetic leaves.
+ * Write a value for people: numbers without rounding errors.
  *
  * @param {string | undefined} json
  */

@@ -1,4 +1,4 @@
-/** Consent: nothing is pinned but the very text on the page. */
+/** Ask for consent: the device keeps exactly the text on the page, and no other. */
 
 import { Device, Terms, TermsChanged, limitsOf, startPhrase, termsHash } from "../index.js";
 import { Rejected } from "../errors.js";
@@ -25,7 +25,7 @@ export async function consent(task) {
   const count = () => Math.max(1, Math.floor(checkins?.valueAsNumber || usual));
   const show = () => showLoss(terms, count());
   checkins?.addEventListener("input", show);
-  // A page that is come back to, or loaded again, has the number that was typed in.
+  // After Back or a reload, the browser restores the number that was typed in.
   addEventListener("pageshow", show);
   show();
   invite?.addEventListener("input", () => markInvite(invite, ""));
@@ -37,7 +37,7 @@ export async function consent(task) {
       agree.disabled = true;
       any("trouble").hidden = true;
       try {
-        // First, while the tap still counts: phones ask for the sensor only then.
+        // Before anything else: phones ask for the sensor only directly after a tap.
         await source?.ask?.();
         const device = await Device.join(task, {
           termsSha256,
@@ -62,8 +62,8 @@ export async function consent(task) {
 }
 
 /**
- * Whoever cannot collect is not asked to agree. A phone has its sensors; a computer may lack them, so
- * it is looked at first.
+ * Do not ask people to agree who cannot collect. Phones have the sensors; a computer may lack them, so
+ * try the sensor first.
  *
  * @param {string} kind
  */
@@ -97,12 +97,12 @@ function showLoss(terms, checkins) {
 }
 
 /**
- * The field for the invite code, with the code of the link. The QR code of a computer without the
- * sensor cannot carry it, as the server never sees it: there it is shown, to be typed in.
+ * Fill in the invite code from the link. On a computer without the sensor, show the code to be typed in
+ * on a phone: the QR code cannot contain it, because the server that draws it never sees the code.
  */
 function fillInvite() {
   const invite = field("invite");
-  // A code that was typed in before this ran stays.
+  // Keep a code that was typed in before this script ran.
   const code = new URLSearchParams(location.hash.slice(1)).get("invite");
   if (invite && code) {
     invite.value = code;
@@ -113,7 +113,7 @@ function fillInvite() {
 }
 
 /**
- * Say beside the invite code what is wrong with it; nothing if it is being changed.
+ * Say beside the invite code what is wrong with it; clear the message while the code is changed.
  *
  * @type {(invite: HTMLInputElement, wrong: string) => void}
  */

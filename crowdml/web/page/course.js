@@ -1,4 +1,4 @@
-/** How well the crowd's model works for the participant: a sentence, and a small course over time. */
+/** Show how well the crowd's model works for the participant: a sentence, and a small chart. */
 
 import { course, forYou } from "../index.js";
 import { make } from "./elements.js";
@@ -12,7 +12,7 @@ const HEIGHT = 24;
 const STEP = 8;
 
 /**
- * Write it wherever the page has a place for it. Nothing of it leaves the page.
+ * Write the sentence and the chart in every place for them. They never leave the page.
  *
  * @type {(terms: Terms, history: readonly Sent[], ended: boolean) => void}
  */

@@ -1,4 +1,4 @@
-/** What the crowd has learnt so far, checked out now and then. */
+/** Predict with the crowd's newest model, which is checked out now and then. */
 
 import { makeFeatures } from "../index.js";
 import { number } from "./elements.js";
@@ -21,7 +21,7 @@ export class Crowd {
     this.#model = device.terms.makeModel();
   }
 
-  /** Seconds until the server is asked again. */
+  /** The seconds until the server is asked again. */
   get wait() {
     return Math.max(0, this.#next - performance.now()) / 1000;
   }

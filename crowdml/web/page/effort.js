@@ -1,11 +1,11 @@
-/** How long it takes. */
+/** Estimate how long taking part takes. */
 
 import { isTypedIn } from "../sensors/index.js";
 
 /** @import { Terms } from "../terms.js" */
 
 /**
- * Seconds with the page open until a check-in is full; undefined where numbers are typed in.
+ * Return the seconds until a check-in is full; undefined where numbers are typed in.
  *
  * @param {Terms} terms
  */

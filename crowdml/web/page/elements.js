@@ -1,4 +1,4 @@
-/** The page's elements, by their ids, and numbers as people read them. */
+/** Find the page's elements by their ids, and write numbers as people read them. */
 
 import { shown } from "../figures.js";
 import { language, phraseOf, say } from "./say.js";
@@ -24,7 +24,7 @@ export const any = (id) => element(id, HTMLElement);
 export const input = (id) => element(id, HTMLInputElement);
 
 /**
- * Write a text, unless it is there already: screen readers would read it again.
+ * Write a text, unless it is there already: screen readers would repeat it.
  *
  * @type {(id: string, text: string) => void}
  */
@@ -62,7 +62,7 @@ export function show(name) {
     if (!(part instanceof HTMLElement)) continue;
     part.hidden = !part.dataset["views"]?.split(" ").includes(name);
   }
-  // While taking part, a stray tap must not end it: what leads away opens beside it.
+  // A stray tap must not end collecting, so links to other pages open in a new tab.
   for (const link of outside) {
     if (link instanceof HTMLAnchorElement) link.target = name === "part" ? "_blank" : "";
   }
@@ -100,7 +100,7 @@ export function putAll(id, phrases) {
   if (any(id).textContent !== texts) any(id).replaceChildren(...paragraphs);
 }
 
-/** @param {number} seconds In whole words: a short form may end with a full stop of its own. */
+/** @param {number} seconds Written in whole words, because a short form may end with a full stop. */
 export function time(seconds) {
   const amount = (/** @type {number} */ n, /** @type {string} */ unit) =>
     n.toLocaleString(language, { style: "unit", unit, unitDisplay: "long" });

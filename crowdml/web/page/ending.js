@@ -1,4 +1,4 @@
-/** The end, to come back to: what was learnt, what became of it, the model to try and to keep. */
+/** Show the end of a task: what was learnt, the participant's part, the model to try and to keep. */
 
 import { Unreachable, errorNow, publicResults, whatBecame } from "../index.js";
 import { any, complain, element, put } from "./elements.js";
@@ -41,7 +41,7 @@ export class Ending {
     this.#write(history);
   }
 
-  /** Ask what is known by now; without a network, what was known before stays. */
+  /** Ask the server for the results; without a network, the page keeps the earlier ones. */
   async #ask() {
     try {
       const { url, task } = this.#device.identity;
@@ -60,7 +60,8 @@ export class Ending {
     const became = results ? whatBecame(mine, results) : [];
     if (results?.version && became.length < 2) became.push(errorNow(results));
     put("learnt", results ? learnt(results) : say("Asks the server as soon as there is a network."));
-    put("became", became.map((each) => say(each)).join(" "));
+    // A number and its sign stay on one line.
+    put("became", became.map((each) => say(each)).join(" ").replaceAll(" %", "\u00a0%"));
     const nothing = results?.version === 0;
     any("trial-card").hidden = any("keep-card").hidden = nothing;
     any("keep").hidden = model !== undefined && results?.final !== false;
@@ -74,7 +75,7 @@ export class Ending {
     any("kept").focus();
   }
 
-  /** The newest model if there is a network, or else the one that was kept. */
+  /** Return the newest model if there is a network, otherwise the model that was kept. */
   async #model() {
     try {
       return await this.#fetched();

@@ -1,4 +1,4 @@
-/** The participant's page: a phone's browser becomes a device. */
+/** Run the participant's page, which makes a phone's browser a device. */
 
 import { Device, taskEnded } from "../index.js";
 import { Budget } from "./budget.js";
@@ -15,7 +15,7 @@ import { Signal } from "./signal.js";
 
 const task = any("page").dataset["task"] ?? "";
 
-// Without it the page works as well, but not offline.
+// Without the service worker, the page works as well, but not offline.
 const join = new URL("../../join/", import.meta.url);
 navigator.serviceWorker
   ?.register(new URL("worker.js", join), { scope: join.pathname })
@@ -52,7 +52,7 @@ async function takePart(device, fresh) {
   const refresh = oneAtATime(async () => {
     if (left) return;
     if (device.ended?.code === "left") return bye();
-    // Another tab has agreed to other terms: labels and numbers here belong to the old ones.
+    // Another tab has agreed to other terms; the labels and numbers here belong to the old terms.
     if (device.termsSha256 !== agreed) return location.reload();
     await part.weigh();
     panel.count(await device.nSamples());
@@ -110,7 +110,7 @@ async function takePart(device, fresh) {
     device.sync().catch(complain);
   }
   part.run(fresh || part.typedIn);
-  // Even if the ledger cannot be read, the way out must be on the page.
+  // Leaving must be possible even if the ledger cannot be read.
   await refresh().catch((error) => {
     show("part");
     throw error;
@@ -119,7 +119,7 @@ async function takePart(device, fresh) {
 }
 
 /**
- * Calls that come while one waits are that one.
+ * Merge calls: a call that comes while another waits shares its result.
  *
  * @param {() => Promise<void>} action
  */

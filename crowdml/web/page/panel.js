@@ -1,10 +1,10 @@
-/** The controls: labels or a form, pause and resume, the state line. */
+/** Show the controls: labels or a form, pause and resume, the state line. */
 
 import { Choice } from "./choice.js";
 import { any, element, input, make, put } from "./elements.js";
 import { say } from "./say.js";
 import { keepOn } from "./screen.js";
-import { outlook, statusOf } from "./status.js";
+import { outlook, statusOf, untilWindow } from "./status.js";
 
 /** @import { Participation } from "./participation.js" */
 
@@ -45,7 +45,7 @@ export class Panel {
     this.#choice.forget();
   }
 
-  /** Once a second: what a screen reader need not read out. */
+  /** Update once a second what a screen reader need not read out. */
   tick() {
     const part = this.#part;
     put("wait", outlook(part, this.#nSamples));
@@ -68,10 +68,11 @@ export class Panel {
   }
 
   #thinks() {
-    const { crowd, reader, typedIn, answered } = this.#part;
+    const { crowd, reader, typedIn, answered, open } = this.#part;
     const { x, sensing } = reader;
+    if (!typedIn && answered && !open) return "–";
     if (!typedIn && !answered) return say("waits for your answer");
-    if (!typedIn) return x && sensing ? crowd.thinks(x) : say("nothing until {n} readings are in", { n: reader.sensor.window });
+    if (!typedIn) return x && sensing ? crowd.thinks(x) : untilWindow(reader);
     const values = this.#values();
     return values ? crowd.thinks(this.#part.features(values)) : say("fill in the numbers");
   }
@@ -101,7 +102,7 @@ export class Panel {
     });
   }
 
-  /** Readings first, then the answer, then the button: the focus moves on in this order. */
+  /** Make the form; the focus moves from the readings to the answer to the button. */
   #makeForm() {
     const part = this.#part;
     const form = element("manual", HTMLFormElement);

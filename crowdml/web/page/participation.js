@@ -1,4 +1,4 @@
-/** Taking part: from the label to the device, and what hinders it. */
+/** Take part: pass samples from the sensor to the device, and note what prevents it. */
 
 import {
   GIVE_UP_ON,
@@ -22,13 +22,13 @@ import { phraseOf } from "./say.js";
 
 /** @type {readonly OutcomeName[]} */
 const RETRY = [Outcome.WAITING, Outcome.PAUSED, Outcome.FULL];
-/** Dispatches `update` when what the participant sees may have changed. */
+/** The state of taking part; dispatches `update` when the page may have to change. */
 export class Participation extends EventTarget {
   /** @type {number | null} What is true now; nothing is collected while it is null. */
   label = null;
   running = false;
   limited = false;
-  /** Whether there was an answer in this visit: the sensor is not read before. */
+  /** Whether the participant has answered in this visit; the sensor is not read before that. */
   answered = false;
   /** @type {End | null} */
   over = null;
@@ -36,7 +36,7 @@ export class Participation extends EventTarget {
   taskPaused = false;
   /** @type {Phrase | null} */
   trouble = null;
-  /** Seconds in the background. */
+  /** The seconds that the page was in the background. */
   away = 0;
   /** @type {OutcomeName} */
   outcome = Outcome.COLLECTED;
@@ -75,7 +75,7 @@ export class Participation extends EventTarget {
   }
 
   /**
-   * Say what is true now, which starts the sensor: whoever answers wants to take part.
+   * Set what is true now, and start the sensor: an answer means taking part.
    *
    * @param {number | null} label
    */
@@ -88,7 +88,7 @@ export class Participation extends EventTarget {
     else this.run(true);
   }
 
-  /** Make the sensor follow what is wanted, one change at a time. */
+  /** Start or stop the sensor as needed, one change at a time. */
   settle() {
     this.#turn = this.#turn.then(() => this.#follow());
     return this.#turn;
@@ -119,7 +119,7 @@ export class Participation extends EventTarget {
     return featuresOf(this.sensor, this.device.terms.features.count, values);
   }
 
-  /** @param {boolean} [now] Whether it need not wait. */
+  /** @param {boolean} [now] Whether to try without waiting. */
   async sync(now = false) {
     if (this.termsChanged || this.over) return;
     const { device } = this;
@@ -141,7 +141,7 @@ export class Participation extends EventTarget {
     this.settle();
   }
 
-  /** The task that had ended goes on: its owner has reopened it. */
+  /** Go on with a task that had ended and that its owner has reopened. */
   async goOn() {
     if (this.over?.code !== "task-finished" || this.device.ended) return;
     this.over = null;
@@ -182,7 +182,7 @@ export class Participation extends EventTarget {
   }
 
   /**
-   * What the server or the sensor has against it becomes part of the state.
+   * Run an action; what the server or the sensor objects becomes part of the state.
    *
    * @param {() => Promise<unknown>} action
    */
@@ -223,7 +223,7 @@ export class Participation extends EventTarget {
 
   #online() {
     this.#update();
-    // What failed for want of a network need not wait; an owner's pause may last.
+    // Retry at once what failed without a network; an owner's pause may last longer.
     this.sync(this.device.waitsFor !== Outcome.PAUSED);
   }
 

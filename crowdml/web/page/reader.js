@@ -8,7 +8,7 @@ import { SensorTrouble, sourceOf } from "../sensors/index.js";
 const QUIET_SECONDS = 3;
 const LIVE_SECONDS = 0.2;
 const KEPT_SECONDS = 2;
-/** Where a browser keeps when the last sample was taken, and with which answer. */
+/** The key in localStorage of the time and the answer of the last sample. */
 const LAST = "crowdml last sample ";
 
 export class Reader {
@@ -35,7 +35,7 @@ export class Reader {
     this.sensor = sensor;
     this.#part = part;
     this.#keep = keep;
-    // One for the whole visit: what the terms say about `every` and `trigger` outlasts a pause.
+    // One object for the whole visit, so that `every` and `trigger` hold across pauses.
     this.#sensing = new Sensing(sensor, count);
     this.#live = new Sensing({ ...sensor, every: LIVE_SECONDS, trigger: "always" }, count);
   }
@@ -49,11 +49,17 @@ export class Reader {
     return this.sensing && performance.now() - this.#heard > quiet * 1000;
   }
 
-  /** Seconds until the next sample, or undefined if none is on its way. */
+  /** The seconds until the next sample; undefined if none is on its way. */
   get nextSample() {
     const { wait } = this.#sensing;
     const due = this.sensing && !this.silent && this.#part.label !== null && Number.isFinite(wait);
     return due ? Math.max(0, wait) : undefined;
+  }
+
+  /** The seconds until the first window of readings is full. */
+  get untilWindow() {
+    const { wait } = this.#live;
+    return Number.isFinite(wait) ? Math.max(0, wait) : this.sensor.window / this.sensor.rate;
   }
 
   async start() {
@@ -100,7 +106,7 @@ export class Reader {
   }
 
   /**
-   * Before the first reading: the last sample before the page was loaded counts as well.
+   * Recall the last sample before the page was loaded, once, before the first reading.
    *
    * @param {number} now In the sensor's time.
    */
@@ -111,14 +117,14 @@ export class Reader {
     if (time <= Date.now()) this.#sensing.recall(now - (Date.now() - time) / 1000, y);
   }
 
-  /** Nothing stays in the browser. */
+  /** Erase the last sample's time and answer from the browser. */
   forget() {
     localStorage.removeItem(this.#last);
   }
 }
 
 /**
- * Two tabs must not take the same moment for two samples: the first one has the sensor.
+ * Claim the sensor for this tab: two tabs must not turn the same moment into two samples.
  *
  * @param {string} name
  */

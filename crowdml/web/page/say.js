@@ -1,5 +1,5 @@
 /**
- * The page's language: English texts are their own keys. In another language, the page carries a
+ * Write texts in the page's language. English texts are the keys; a page in another language has a
  * catalogue of them in its element #catalogue.
  */
 
@@ -28,7 +28,7 @@ export function say(text, values) {
 }
 
 /**
- * What an error says: a phrase if it is one of ours, otherwise the browser's own words.
+ * Return the phrase of an error: its own if it has one, otherwise the browser's words.
  *
  * @param {any} error
  * @returns {Phrase}

@@ -1,4 +1,4 @@
-/** The screen: kept on while taking part, since a sleeping page senses nothing. */
+/** Keep the screen on while taking part: a sleeping page senses nothing. */
 
 /** @type {Promise<WakeLockSentinel | undefined>} */
 let lock = Promise.resolve(undefined);

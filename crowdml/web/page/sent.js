@@ -1,4 +1,4 @@
-/** What was sent: every check-in, byte for byte, beside the truth while the session lasts. */
+/** Show every check-in that was sent, byte for byte, beside the true values of this session. */
 
 import { chance } from "../figures.js";
 import { eventKindOf } from "../index.js";

@@ -1,4 +1,4 @@
-/** A live view: the last seconds, the current window, and its features as bars. */
+/** Draw the sensor live: the last seconds, the current window, and its features as bars. */
 
 import { sensorOf } from "../sensors/index.js";
 import { element, number, put } from "./elements.js";
@@ -10,7 +10,7 @@ const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const FRAME = 100;
 const CALM_FRAME = 2000;
 const TEXT = 2000;
-/** A smaller share of the whole is no movement. */
+/** A smaller share of the whole does not count as movement. */
 const STILL = 0.02;
 
 export class Signal {
@@ -37,7 +37,7 @@ export class Signal {
       this.#draw();
       if (now - this.#describedAt > TEXT) this.#describe(now);
     }
-    // A loop of animation frames alone would keep the screen's hardware awake 60 times a second.
+    // Animation frames alone would wake the graphics hardware 60 times a second.
     const wait = sensing && calm.matches ? CALM_FRAME : FRAME;
     setTimeout(() => requestAnimationFrame((next) => this.#frame(next)), wait);
   }
@@ -78,7 +78,7 @@ export class Signal {
     if (!x) return;
     const pen = clear(this.#bars);
     const { width, height } = this.#bars;
-    // Bin 0 is the average, mostly gravity: it may be cut off so that the others are seen.
+    // Bin 0 is the average, mostly gravity: cut its bar off so that the other bars can be seen.
     const seen = sensor.transform === "spectrum" && x.length > 1 ? x.subarray(1) : x;
     const most = Math.max(...seen.map(Math.abs), STILL);
     const step = width / x.length;
@@ -98,7 +98,7 @@ export class Signal {
     const shown = { value: number(last.reading, 3), unit: this.#unit };
     let text = say("Now {value} {unit}.", shown);
     if (x && sensor.transform !== "summary" && x.length > 1) {
-      // Beyond the middle a spectrum is its own mirror image.
+      // The second half of a spectrum mirrors the first.
       const beats = [...x.subarray(1, Math.floor(sensor.window / 2) + 1)];
       const most = Math.max(...beats);
       const hertz = ((1 + beats.indexOf(most)) * sensor.rate) / sensor.window;

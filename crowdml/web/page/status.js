@@ -1,4 +1,4 @@
-/** The state in plain words. */
+/** The sentences that say what the page does or waits for. */
 
 import { Outcome } from "../index.js";
 import { sensorOf } from "../sensors/index.js";
@@ -6,6 +6,7 @@ import { time } from "./elements.js";
 import { say } from "./say.js";
 
 /** @import { Participation } from "./participation.js" */
+/** @import { Reader } from "./reader.js" */
 
 /** @param {Participation} part */
 export function statusOf(part) {
@@ -24,7 +25,7 @@ export function statusOf(part) {
 }
 
 /**
- * When the next sample is due, and the next message.
+ * Say when the next sample is due, and the next message.
  *
  * @param {Participation} part
  * @param {number} nSamples In the buffer.
@@ -45,7 +46,16 @@ export function outlook(part, nSamples) {
 }
 
 /**
- * Until when the page waits.
+ * Say what the crowd's model waits for before it predicts, and about how long.
+ *
+ * @param {Pick<Reader, "untilWindow" | "sensor">} reader
+ */
+export function untilWindow({ untilWindow, sensor: { window: n } }) {
+  return say("in about {time}: it needs {n} readings", { time: time(Math.ceil(untilWindow)), n });
+}
+
+/**
+ * Say until when the page waits.
  *
  * @param {Participation} part
  */

@@ -1,10 +1,10 @@
-/** Templates in the language of a page. */
+/** Translate templates into the language of a page. */
 
 /** @import { Catalogue, Translate } from "../types.js" */
 
 /**
- * Templates that the catalogue lacks stay English. Where the words depend on the whole number n, it
- * has a template for each form that CLDR names.
+ * Return a function that translates. Templates without an entry stay English. Where the words depend
+ * on the whole number n, the catalogue has a template for each plural form of CLDR.
  *
  * @type {(catalogue: Catalogue, language: string) => Translate}
  */

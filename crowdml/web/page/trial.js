@@ -1,4 +1,4 @@
-/** Try a task's model: what is entered or sensed stays in this browser. */
+/** Try a task's model; what is entered or sensed stays in this browser. */
 
 import { makeFeatures } from "../columns.js";
 import { chance, significant } from "../figures.js";
@@ -9,13 +9,13 @@ import { language, phraseOf, say } from "./say.js";
 
 /** @import { Columns, Norm, Sensor } from "../types.js" */
 
-const SILENCE_MS = 3000; // without a reading: there is no sensor
+const SILENCE_MS = 3000; // without a reading, the device has no sensor
 
 /** @type {(() => void) | null} Ends the sensing that is under way. */
 let stop = null;
 
 /**
- * Predict once what was entered, or go on predicting what is sensed.
+ * Predict once from what was entered, or keep predicting from the sensor.
  *
  * @param {HTMLFormElement} form
  * @param {HTMLElement} output
@@ -42,7 +42,7 @@ async function fetched(form) {
 }
 
 /**
- * The values of x in their own units; null for a column that is left empty.
+ * Read the values of x in their own units; null for a column that is left empty.
  *
  * @type {(form: HTMLFormElement, sensor: Sensor | null) => Float64Array | (number | null)[]}
  */
@@ -73,7 +73,7 @@ async function sense(form, output, sensor, load) {
   output.replaceChildren(paragraph(say("Reading …")));
   const button = /** @type {HTMLButtonElement} */ (form.querySelector("button"));
   const before = button.textContent;
-  // A computer may have the browser's part of a sensor, and nothing behind it.
+  // A computer may have the browser's interface of a sensor, but not the sensor.
   const patience = setTimeout(() => {
     stop?.();
     output.replaceChildren(paragraph(say(missing(source).phrase)));
@@ -92,7 +92,7 @@ async function sense(form, output, sensor, load) {
 }
 
 /**
- * The model that can be saved, too: weights and intercepts in the order of its parameters.
+ * Read the exported model: weights and intercepts in the order of its parameters.
  *
  * @type {(form: HTMLFormElement, text: string) => any}
  */
@@ -108,7 +108,7 @@ function learnt(form, text) {
 }
 
 /**
- * What it predicts, and for a model that gives probabilities how sure it is of each label.
+ * Show the prediction, and the probability of each label if the model gives probabilities.
  *
  * @type {(model: any, readings: Float64Array | (number | null)[]) => HTMLElement[]}
  */

@@ -1,15 +1,15 @@
-/** The page without a network: files by their tags, pages as they were last seen. */
+/** Serve the page without a network: its files by their hashes, pages as they were last seen. */
 
 const PREFIX = "crowdml files ";
 const PAGES = "crowdml pages";
 const PATIENCE = 4000;
-/** All of the server is under this path. */
+/** The path under which the server is reached. */
 const ROOT = new URL("..", location.href).pathname;
 
-/** Unknown to the types of pages. */
+/** The worker's global scope, which the types of pages do not know. */
 const scope = /** @type {any} */ (globalThis);
 
-/** The name under which this worker has seen that all files are as they should be. */
+/** The name of the cache whose files this worker has checked. */
 let checked = "";
 
 scope.oninstall = (/** @type {any} */ event) => {
@@ -18,7 +18,7 @@ scope.oninstall = (/** @type {any} */ event) => {
 
 scope.onactivate = (/** @type {any} */ event) => event.waitUntil(scope.clients.claim());
 
-/** A page that was loaded before this worker ran asks to be kept. */
+/** Keep a page that was loaded before this worker ran, when the page asks for it. */
 scope.onmessage = (/** @type {any} */ event) => {
   if (event.source) event.waitUntil(keep(plain(event.source.url)));
 };
@@ -32,7 +32,7 @@ scope.onfetch = (/** @type {any} */ event) => {
 };
 
 /**
- * From the server, with the files of the same moment; the kept page if that takes long.
+ * Get the page from the server, with files of the same version; the kept page if that takes long.
  *
  * @param {Request} request
  */
@@ -40,7 +40,7 @@ async function page(request) {
   const pages = await caches.open(PAGES);
   try {
     const late = AbortSignal.timeout(PATIENCE);
-    // As a page: what is not there is told to a person, not to a program.
+    // Ask as a browser does for a page, so that an error is a page for people.
     const headers = { accept: request.headers.get("accept") ?? "text/html" };
     const asked = fetch(request.url, { headers, signal: late });
     const [answer] = await Promise.all([asked, refresh(late)]);
@@ -68,9 +68,9 @@ async function file(request) {
 }
 
 /**
- * Keep all files under a name made of their tags, and no others. Each worker looks once at what is
- * kept: a file whose contents do not have its tag is fetched again, since somebody else may have
- * written it.
+ * Keep all files in a cache named by their hashes, and delete other caches. Each worker checks the
+ * cache once: a file that does not have its hash is fetched again, since another program of this site
+ * may have written it.
  *
  * @param {AbortSignal} [signal]
  */
@@ -83,7 +83,7 @@ async function refresh(signal) {
     Object.entries(tags).map(async ([path, tag]) => {
       const kept = await known?.match(path);
       if (kept && (await has(kept, tag))) return null;
-      // As pages address it: what the browser has loaded for the page is not loaded again.
+      // With the page's own address, so that the browser reuses what it has loaded.
       const file = await ask(`${path}?${tag.slice(1, 9)}`, signal);
       return (await has(file.clone(), tag)) ? { path, file } : Promise.reject(new Error(path));
     }),

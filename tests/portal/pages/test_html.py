@@ -60,7 +60,7 @@ def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
 
 @pytest.fixture(scope="module")
 def pages(portal: Portal) -> dict[tuple[str, str], Reply]:
-    """Every page in every language, as an owner gets it."""
+    """Return every page in every language, as an owner gets it."""
     with portal.owner() as browser:
         return {
             (path, language): browser.get(path, **{"accept-language": language})

@@ -29,12 +29,12 @@ print(json.dumps({"own": option, "own_verdict": "something", "better": None,
     "guess_error": 0.5, "central_error": 0.1,
     "devices": os.getpid(), "simulated_devices": 1}))
 """
-"""Stands in for `crowdml plan`: it tells how it was asked."""
+"""A stand-in for `crowdml plan` that prints the options it was given."""
 
 
 @pytest.fixture(autouse=True)
 def _as_important_as_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Behind everything else on a busy machine a simulation would take minutes."""
+    """Run simulations at normal priority; on a busy machine they would take minutes."""
     monkeypatch.setattr(os, "setpriority", lambda *given: None)
 
 
@@ -43,7 +43,7 @@ def plan(planner: Planner, text: str = TASK) -> Forecast:
 
 
 def running(script: str, **settings: Any) -> Planner:
-    """A planner that runs this in place of `crowdml plan`."""
+    """Return a planner that runs this script in place of `crowdml plan`."""
     return Planner((sys.executable, "-c", script), **settings)
 
 
@@ -62,7 +62,7 @@ def running(script: str, **settings: Any) -> Planner:
     ids=["labels", "a number"],
 )
 def test_what_crowdml_plan_prints_is_understood(changes: dict[str, str], said: str) -> None:
-    """Of which tasks it can be asked is tested where it is."""
+    """Which tasks `crowdml plan` accepts is tested with the command."""
     text = TASK
     for old, new in changes.items():
         text = text.replace(old, new)
@@ -210,7 +210,7 @@ def test_what_failed_is_tried_again(tmp_path: Path) -> None:
 
 
 def waiting_in(folder: Path) -> str:
-    """A program that says who it is by a file's name, and waits."""
+    """Return a program that writes its process id as a file's name, and waits."""
     return f"""if True:
         import os, pathlib, time
         (pathlib.Path({str(folder)!r}) / str(os.getpid())).touch()
@@ -218,7 +218,7 @@ def waiting_in(folder: Path) -> str:
 
 
 def children() -> set[str]:
-    """The numbers of the processes that this one has started and not waited for."""
+    """Return the ids of this process's children that it has not waited for."""
     parent = f"PPid:\t{os.getpid()}\n"
     found = set()
     for status in Path("/proc").glob("[0-9]*/status"):
@@ -229,6 +229,6 @@ def children() -> set[str]:
 
 
 def gone(folder: Path) -> bool:
-    """Whether every process that was there has ended, and was waited for."""
+    """Return whether every recorded process has ended and was waited for."""
     seen = [int(file.name) for file in folder.iterdir()]
     return bool(seen) and not any(Path(f"/proc/{pid}").exists() for pid in seen)

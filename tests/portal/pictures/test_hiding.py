@@ -96,7 +96,7 @@ def test_the_dial_says_how_often_the_same_would_be_sent_for_the_opposite() -> No
         (1024, unlikely, likely),
     ):
         how = hiding(own, epsilon=4.0, sent=sent)
-        said = f"number {sent:,} of 1,024 in the order of your data. How likely was that? "
+        said = f"ordered by your data, it is number {sent:,} of 1,024. How likely was that? "
         assert f"{said}With your data: {yours}; with the opposite data: {theirs}." in how.caption
     places = {hiding(own, epsilon=4.0).sent for _ in range(20)}
     # All twenty alike: with a chance below (1/50)^19.

@@ -23,7 +23,7 @@ def example_of(terms: Terms) -> Example:
 
 
 def test_without_noise_what_is_sent_is_the_truth() -> None:
-    """Also with held-out samples: the truth is that of the samples really used."""
+    """Also with held-out samples: the true values are those of the samples that were used."""
     for heldout in (0.0, 0.4):
         task = make_task(collection__batch=15, collection__heldout=heldout, **NOISELESS)
         (message,) = example_of(task.terms).messages

@@ -65,7 +65,7 @@ def test_notes_say_whose_error_it_is(changes: dict[str, Any], error: str, labels
 
 
 def measured(error: float, margin: float, *labels: tuple[float, float], **changes: Any) -> Facts:
-    """A task whose model is wrong so often, and what was said of the labels."""
+    """Make a task whose model has this error, with these counts of labels."""
     estimates = tuple(Estimate(*label) for label in labels)
     now = msgspec.structs.replace(NOTHING, error=Estimate(error, margin), labels=estimates)
     errors = [ErrorPoint(500, error, margin)]

@@ -344,7 +344,9 @@ def test_a_finished_task_says_its_state(bench: Bench) -> None:
     assert bench.check_in(last, "short", token).json() == {"version": 1, "status": "applied"}
     for _ in range(2):
         reply = bench.expect(
-            lambda: bench.check_in(checkin(task), "short", token), "task-finished", "exhausted"
+            lambda: bench.check_in(checkin(task), "short", token),
+            "task-finished",
+            "check-ins are in",
         )
         assert reply.json()["state"] == "exhausted"
     assert bench.check_in(last, "short", token).json() == {"version": 1, "status": "duplicate"}

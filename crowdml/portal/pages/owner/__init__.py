@@ -1,4 +1,4 @@
-"""The owner's area: tasks created, steered and exported without the command line."""
+"""The owner's pages: create, steer and export tasks without the command line."""
 
 from starlette.routing import Route
 

@@ -1,4 +1,4 @@
-"""Creating a task: a form or a task file, a preview of what participants will see, and done."""
+"""Create a task from a form or a task file, after a preview of what participants will see."""
 
 import re
 from collections.abc import Iterable, Iterator, Set
@@ -34,7 +34,7 @@ from crowdml.protocol import (
 )
 
 SETTINGS = re.compile(r"([\w-]+) (\d{1,9}) (\d{1,9}) (\d{1,9})", re.ASCII)
-"""A plan's mechanism, batch, check-ins of each device, and devices."""
+"""The settings of a plan: mechanism, batch, check-ins per device, devices."""
 
 FILE, CONSENT = "toml", "not_private"
 LABELS = {key: field.label for key, field in FIELDS.items()} | {
@@ -46,12 +46,12 @@ LABELS = {key: field.label for key, field in FIELDS.items()} | {
 
 
 SEEN = {"preview", "plan", "create"}
-"""What an address may ask to see of a draft, besides the form: what came of each button."""
+"""What an address may show of a draft besides the form: the result of each button."""
 
 
 @for_owner
 async def form(request: Request) -> Response:
-    """The form as it was last sent, with what came of it: reloading it changes nothing."""
+    """Show the form as it was last sent, with its result; reloading the page changes nothing."""
     name, see = draft_name(request), request.query_params.get("see")
     if name is None:
         return redirect(request, f"/owner/new?draft={new_draft_name()}")
@@ -74,7 +74,7 @@ async def form(request: Request) -> Response:
 
 @on_post
 async def submit(request: Request, posted: Posted) -> Response:
-    """Keep what was typed, and then show it; or create the task, if nothing is wrong with it."""
+    """Create the task if nothing is wrong with it; otherwise keep what was typed, and show it."""
     by, name = request.state.owner.name, draft_name(request) or new_draft_name()
     do = posted.pop("do", "preview")
     try:
@@ -86,13 +86,13 @@ async def submit(request: Request, posted: Posted) -> Response:
             await drop(request, name)
             return redirect(request, f"/owner/tasks/{task.name}?done=created")
     except InvalidTask:
-        pass  # the page says what is wrong
+        pass  # the next page shows the mistakes
     await keep(request, name, posted)
     return redirect(request, f"/owner/new?draft={name}&see={do if do in SEEN else 'preview'}")
 
 
 def _read(request: Request, posted: Posted, pilot: Pilot | None) -> tuple[str, Task]:
-    """The task file of a form, and its task; `InvalidTask` says what is wrong."""
+    """Read a form as a task file and a task; `InvalidTask` lists what is wrong."""
     names = {learner.task.name for learner in service_of(request).registry.learners()}
     text = posted[FILE] if FILE in posted else task_toml(posted)
     if pilot:
@@ -102,7 +102,7 @@ def _read(request: Request, posted: Posted, pilot: Pilot | None) -> tuple[str, T
 
 
 async def _upload(request: Request, posted: Posted) -> Response:
-    """Fill the form in from a pilot; what is wrong is said beside the file, and nothing is lost."""
+    """Fill the form in from a pilot, or say beside the file why that failed; lose no field."""
     name = draft_name(request) or new_draft_name()
     await keep(request, name, await fill_in(request, posted))
     return redirect(request, f"/owner/new?draft={name}")
@@ -112,7 +112,7 @@ upload = on_post(_upload, read_upload)
 
 
 def _with_plan(posted: Posted) -> Posted:
-    """The form or file with the settings that the plan has recommended, if `use` has these."""
+    """Put the settings that the plan recommends, and that `use` holds, into the form or file."""
     found = SETTINGS.fullmatch(posted.get("use", ""))
     if not found or found[1] not in MECHANISMS:
         return posted
@@ -123,7 +123,7 @@ def _with_plan(posted: Posted) -> Posted:
 
 
 def _rules(names: Set[str], confirmed: bool) -> tuple[FieldRule, ...]:
-    """What the form asks besides what is asked of any task file."""
+    """Return the rules of the form that a task file does not have."""
 
     @rule("name")
     def name_is_new(name: str) -> Iterator[Mistake]:
@@ -187,7 +187,7 @@ def _pilot_if_any(posted: Posted) -> Pilot | None:
 
 
 def _by_field(mistakes: Iterable[Mistake]) -> dict[str, list[str]]:
-    """What is wrong, by the input that it is about, in the order of the page."""
+    """Sort mistakes by their field, in the order of the page."""
     order = {key: place for place, key in enumerate(FIELDS)}
     order |= {FILE_FIELD: -1, "model.start": -1, CONSENT: order["privacy.directions"]}
     in_order = sorted(mistakes, key=lambda mistake: order[mistake.field])
@@ -198,7 +198,7 @@ def _by_field(mistakes: Iterable[Mistake]) -> dict[str, list[str]]:
 
 
 def _by_file(mistakes: Iterable[Mistake]) -> dict[str, list[str]]:
-    """The same for a task file, which is one input; a box to tick is another."""
+    """Sort mistakes of a task file: into its text field, or beside the box to tick."""
     wrong: dict[str, list[str]] = {}
     for mistake in mistakes:
         key, name = (CONSENT, None) if mistake.field == CONSENT else (FILE, mistake.field)

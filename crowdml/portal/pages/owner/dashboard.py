@@ -1,4 +1,4 @@
-"""The owner's first page: all tasks and what was done with them."""
+"""Show an owner all tasks, and the log of what was done."""
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -10,6 +10,8 @@ from crowdml.portal.pages.page import render
 from crowdml.server.results import reports
 
 NEWEST = 50
+FEW = 10
+"""Rows of the log that are not folded away."""
 
 
 @for_owner
@@ -24,6 +26,7 @@ async def dashboard(request: Request) -> Response:
         listing=listing,
         tasks=[(learner, reports.statistics(learner)) for learner in listing.shown],
         actions=actions,
+        few=FEW,
         names={learner.task.name for learner in learners},
         deleted=request.query_params.get("done") == "deleted",
     )

@@ -1,4 +1,4 @@
-"""Which devices an owner's page shows: searched, in order, a few at a time."""
+"""Choose the devices that an owner's page shows: search, order and page."""
 
 import math
 from collections.abc import Mapping
@@ -16,12 +16,12 @@ class DeviceListing:
 
     Args:
         shown: The devices of this page, with what they did.
-        found: How many match.
-        query: A part of their names.
+        found: The number of devices that match.
+        query: A part of a device's name.
         status: One of `STATUSES`.
         order: One of `DEVICE_ORDERS`.
         page: 1, 2, …
-        asked: Whether the address asks for something, so that the list is unfolded.
+        asked: Whether the address asks for devices, so that the list is unfolded.
     """
 
     shown: list[tuple[DeviceRow, DeviceTotals]]

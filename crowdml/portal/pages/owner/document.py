@@ -1,4 +1,4 @@
-"""From a form to a task file."""
+"""Write a form as a task file."""
 
 import re
 import unicodedata
@@ -10,9 +10,9 @@ from crowdml.protocol import SENSORS, TomlValue, features_made, set_fields
 
 
 def task_toml(posted: Posted) -> str:
-    """The task file that says what the form says, so that one set of rules judges both.
+    """Write a form as a task file, so that one set of rules checks both.
 
-    Fields left empty are left out, but for those that follow from others.
+    Empty fields are left out, unless they follow from others.
 
     >>> print(task_toml({"name": "steps", "privacy.epsilon": "1.0", "target.labels": "a\\n b "}))
     name = "steps"
@@ -33,7 +33,7 @@ def task_toml(posted: Posted) -> str:
 
 
 def _following(said: Posted) -> Posted:
-    """What follows from the title, the sensor and the answer, where the form leaves it open."""
+    """Return the fields that follow from the title, the sensor and the answer."""
     follows = {"model.kind": "softmax" if "target.labels" in said else "huber"}
     if "title" in said:
         follows["name"] = _name(said["title"])
@@ -63,7 +63,7 @@ def _name(title: str) -> str:
 
 
 def field_value(field: Field, text: str) -> TomlValue | None:
-    """Read what was typed into a field as a task file would say it; None if nothing was typed."""
+    """Convert what was typed into a field to a TOML value; None if nothing was typed."""
     text = text.strip()
     if not text:
         return None
@@ -85,7 +85,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _number(text: str) -> float | str:
-    """Read a number; other text stays as it is, and the rules say what was expected.
+    """Read a number; other text stays as it is, and the rules then reject it.
 
     >>> _number("052"), _number("1e-7"), _number("inf"), _number("many")
     (52, 1e-07, inf, 'many')

@@ -1,4 +1,4 @@
-"""Drafts of forms: every address of a form names one, and every node can read it."""
+"""Keep drafts of forms: the address of a form names its draft, and every node can read it."""
 
 import re
 import secrets
@@ -12,7 +12,7 @@ NAME = re.compile(r"[A-Za-z0-9_-]{16,32}", re.ASCII)
 
 
 def draft_name(request: Request) -> str | None:
-    """The draft that the address names."""
+    """Return the name of the draft in the address."""
     name = request.query_params.get("draft", "")
     return name if NAME.fullmatch(name) else None
 
@@ -22,7 +22,7 @@ def new_draft_name() -> str:
 
 
 async def kept(request: Request, name: str) -> Posted | None:
-    """What this owner has typed in so far."""
+    """Read a draft of this owner; None if there is none."""
     owner = request.state.owner.name
     return await service_of(request).in_reader(lambda store: store.drafts.read(owner, name))
 
@@ -33,6 +33,6 @@ async def keep(request: Request, name: str, posted: Posted) -> None:
 
 
 async def drop(request: Request, name: str | None = None) -> None:
-    """Forget a draft, or all of this owner's."""
+    """Delete one draft of this owner, or all of them."""
     owner = request.state.owner.name
     await service_of(request).in_store(lambda store: store.drafts.drop(owner, name))

@@ -1,4 +1,4 @@
-"""Editing a task, as far as it is in no terms, and deleting one that never started."""
+"""Edit what is not part of a task's terms, and delete a task that never started."""
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -8,9 +8,9 @@ from crowdml.portal.pages.context import learner_of, service_of
 from crowdml.portal.pages.owner.document import field_value
 from crowdml.portal.pages.owner.field import sentence
 from crowdml.portal.pages.owner.fields import FIELDS
+from crowdml.portal.pages.owner.mistaken import send_back
 from crowdml.portal.pages.owner.posted import Posted
 from crowdml.portal.pages.owner.session import on_post
-from crowdml.portal.pages.owner.task_page import task_page
 from crowdml.portal.pages.page import redirect
 from crowdml.portal.words import say
 from crowdml.protocol import EDITABLE
@@ -18,7 +18,7 @@ from crowdml.protocol import EDITABLE
 
 @on_post
 async def edit(request: Request, posted: Posted) -> Response:
-    """Everything or nothing; what is wrong is said beside its field."""
+    """Save all changes, or none of them and show what is wrong beside its field."""
     name, by = learner_of(request).task.name, request.state.owner.name
     changes = {key: _value(key, posted[key]) for key in EDITABLE if key in posted}
     try:
@@ -26,12 +26,12 @@ async def edit(request: Request, posted: Posted) -> Response:
     except InvalidTask as error:
         mistakes = {mistake.field: [sentence(mistake)] for mistake in error.mistakes}
         typed = {key: posted.get(key, "") for key in EDITABLE}
-        return await task_page(request, 400, edits=typed, mistakes=mistakes)
+        return await send_back(request, edits=typed, mistakes=mistakes)
     return redirect(request, f"/owner/tasks/{name}?done=edited")
 
 
 def _value(key: str, text: str) -> object:
-    """Read a field; an empty one is an empty text, but for a task's end, which may be absent."""
+    """Read a field; an empty one is an empty text, or None for the end, which may be absent."""
     value = field_value(FIELDS[key], text)
     return "" if value is None and not key.startswith("stop.") else value
 
@@ -41,10 +41,12 @@ async def delete(request: Request, posted: Posted) -> Response:
     name, by = learner_of(request).task.name, request.state.owner.name
     if posted.get("confirm", "").strip() != name:
         wrong = say("To delete the task, type its name: {name}", name=name)
-        return await task_page(request, 400, wrong=wrong, deleting=wrong)
+        return await send_back(request, wrong=wrong, deleting=wrong)
     try:
         await service_of(request).steer(lambda store: store.delete_task(name, by=by))
     except InvalidInput:
-        wrong = say("Only a task without check-ins can be deleted, and this one has some. Stop it.")
-        return await task_page(request, 409, wrong=wrong)
+        wrong = say(
+            "Only a task without check-ins can be deleted, and this task has some. Stop it instead."
+        )
+        return await send_back(request, wrong=wrong)
     return redirect(request, "/owner?done=deleted")

@@ -1,4 +1,4 @@
-"""Opening a session: by name and password, with few attempts at once."""
+"""Open a session by name and password, with few attempts at once."""
 
 import math
 from typing import NamedTuple
@@ -15,7 +15,7 @@ LONGEST_NAME = 63
 
 
 class SignInResult(NamedTuple):
-    """A session's token; or in words why there is none, and when to try again, in seconds."""
+    """The token of a session; or the reason why there is none, and the seconds to wait."""
 
     token: str | None = None
     wrong: str = ""
@@ -43,7 +43,7 @@ async def enter(request: Request, name: str, password: str, old: str | None = No
 
 
 async def _open_session(request: Request, name: str, password: str, old: str | None) -> str | None:
-    """The same work whether the name is unknown or the password wrong."""
+    """Open a session; the work is the same for an unknown name and for a wrong password."""
     service = service_of(request)
     hashed = await service.in_reader(lambda store: store.accounts.password(name))
     if not await portal_of(request).attempts.matches(hashed, password, visitor(request.scope)):
@@ -51,7 +51,7 @@ async def _open_session(request: Request, name: str, password: str, old: str | N
     if old:
         await service.in_store(lambda store: store.accounts.close_session(old))
     return await service.in_store(
-        # The password may have changed, or the owner gone, while it was compared.
+        # While the password was compared, it may have changed or the owner may have been removed.
         lambda store: (
             store.accounts.open_session(name) if store.accounts.password(name) == hashed else None
         )

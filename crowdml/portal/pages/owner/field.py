@@ -1,4 +1,4 @@
-"""A field of the form that creates a task: words for people; the rest follows from its type."""
+"""A field of the form that creates a task: its words; the rest follows from the field's type."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -19,7 +19,7 @@ LONGEST_LINE = 200
 
 
 class Kind(StrEnum):
-    """How a field is written."""
+    """What kind of input a field is."""
 
     LINE = "line"
     TEXT = "text"
@@ -31,7 +31,7 @@ class Kind(StrEnum):
 
 
 class Worded(Protocol):
-    """A registered kind, with words for people who choose one."""
+    """A registered kind, with words for the people who choose it."""
 
     @property
     def words(self) -> str | Phrase: ...
@@ -42,14 +42,14 @@ class Field:
     """One field.
 
     Args:
-        key: Its place in a task file.
-        label: Its name for people.
+        key: The field's key in a task file.
+        label: The field's name on the page.
         about: What to write.
-        start: What the form starts with.
-        names: For a choice: what each means, or a registry of kinds that have words for it.
-        none: For a choice: what none means, where that is no choice's default.
-        default: Whether to tell what holds if nothing is written.
-        usual: What holds then, where it is no default of the task file.
+        start: The value that the form starts with.
+        names: For a choice: the meaning of each value, or a registry of kinds with words.
+        none: For a choice without a default: the meaning of choosing nothing.
+        default: Whether the hint names the default.
+        usual: The default, where the task file has none.
     """
 
     key: str
@@ -71,14 +71,14 @@ class Field:
 
     @property
     def hint(self) -> str:
-        """What to write, and what holds if nothing is written."""
+        """Return what to write, and the default."""
         about, default = say(self.about), self.usual or TASK_FILE[self.key].default
         number = self.kind is Kind.NUMBER and isinstance(default, int | float) and self.default
         return f"{about} {say('Empty: {n}.', n=default)}".lstrip() if number else about
 
     @property
     def choices(self) -> list[tuple[str, str]]:
-        """Values and their names; the first is no value where one may be left out."""
+        """Return values and their names; the first value is empty where nothing may be chosen."""
         usual = say("default: {value}", value=str(TASK_FILE[self.key].default))
         first = [("", say(self.none) if self.none else usual)]
         named = [
@@ -98,7 +98,7 @@ class FoldedFields:
 
 @dataclass(frozen=True)
 class FormStep:
-    """What the form asks about in one go."""
+    """One of the steps of the form, with a title."""
 
     title: str
     about: str
@@ -120,7 +120,7 @@ def _kind(type_: Any) -> Kind:
 
 
 def sentence(mistake: Mistake, field: str | None = None) -> str:
-    """What is wrong, as a sentence that stands beside the field, or else names it.
+    """Write a mistake as a sentence to stand beside its field, or to name its field.
 
     >>> rule, remedy = Phrase("must be short"), Phrase("Cut it.")
     >>> sentence(Mistake("title", rule, "a long one", remedy))

@@ -1,4 +1,4 @@
-"""The form that creates a task, as data: four steps, and what each folds away."""
+"""The form that creates a task, as data: four steps, each with folded fields."""
 
 from crowdml.models import MODELS
 from crowdml.optim import OPTIMIZERS, RATES
@@ -60,7 +60,7 @@ FORM: list[FormStep | FoldedFields | Field] = [
     Field(
         "features.count",
         "How many features",
-        "D, 1 … 100,000. Empty: as many as the sensor makes, or as there are names.",
+        "D, 1 … 100,000. Empty: the number that the sensor makes, or the number of names.",
     ),
     Field(
         "features.description",
@@ -88,18 +88,19 @@ FORM: list[FormStep | FoldedFields | Field] = [
     Field(
         "features.center",
         "Usual value of each reading",
-        "One number on each line, in the order of the names; it is subtracted. Public, so guess "
-        "it.",
+        "One number on each line, in the order of the names; it is subtracted. It is public, so "
+        "guess it.",
     ),
     Field(
         "features.scale",
         "Usual distance from it",
-        "One number on each line; it divides. Six times as much is the most that counts.",
+        "One number on each line; the reading is divided by it. Six times this distance is the "
+        "most that counts.",
     ),
     Field(
         "features.length",
         "Common divisor",
-        "A sample longer than 1 is shortened: choose it such that most samples are not.",
+        "A sample longer than 1 is shortened: choose the divisor so that most samples are not.",
     ),
     Field("features.missing", "Where a reading is missing", names=MISSING),
     FoldedFields("More about the answer"),
@@ -116,16 +117,19 @@ FORM: list[FormStep | FoldedFields | Field] = [
         "For numbers: a prediction that is off by more than this is an error.",
     ),
     FormStep(
-        "What people give", "A check-in is one message made from samples, such that it hides them."
+        "What people give", "A check-in is one message that is made from samples and hides them."
     ),
     Field(
         "privacy.epsilon",
         "ε, the loss of privacy",
-        "What a person loses in all, at most: 1 is strong, 4 moderate, 10 weak.",
+        "The most that a person loses in total: 1 is strong protection, 4 moderate, 10 weak.",
         "4",
     ),
     Field(
-        "collection.batch", "Samples in a check-in", "A device waits until it has so many.", "50"
+        "collection.batch",
+        "Samples in a check-in",
+        "A device waits until it has this number of samples.",
+        "50",
     ),
     FoldedFields("More about check-ins"),
     Field(
@@ -136,7 +140,7 @@ FORM: list[FormStep | FoldedFields | Field] = [
     Field(
         "collection.buffer",
         "Samples a device keeps at most",
-        "B; a device without network stops collecting here. Empty: ten check-ins’.",
+        "B; a device without a network stops collecting here. Empty: enough for ten check-ins.",
     ),
     Field(
         "collection.evaluators",
@@ -159,7 +163,8 @@ FORM: list[FormStep | FoldedFields | Field] = [
     Field(
         "privacy.mechanism",
         "Mechanism",
-        "With one that protects samples, ε is what one sample loses; inf is then no privacy.",
+        "For a mechanism that protects samples, ε is what one sample loses, and inf means no "
+        "privacy.",
         "direction",
         MECHANISMS,
     ),
@@ -172,19 +177,19 @@ FORM: list[FormStep | FoldedFields | Field] = [
     Field(
         "privacy.delta",
         "δ",
-        "For gaussian: the chance that is left open to tell more. Empty: 0.000001.",
+        "For gaussian: the probability that more is revealed. Empty: 0.000001.",
     ),
     Field(
         "privacy.directions",
         "Directions",
-        "k, for direction: how many there are to choose from. Empty: 1,024.",
+        "k, for direction: the number of directions to choose from. Empty: 1,024.",
     ),
     FormStep("The crowd", "How many will take part, and what can they reach?"),
     Field(
         "stop.updates",
         "Check-ins that you expect",
-        "From all devices together, within a factor of four: the size of the steps follows from "
-        "it, and the task ends after so many.",
+        "From all devices together; right within a factor of four is enough. It sets the size of "
+        "the learning steps, and the task ends after this number.",
         "1000",
     ),
     Field("enrolment.mode", "Who may join", "", "open", MODES),
@@ -192,17 +197,17 @@ FORM: list[FormStep | FoldedFields | Field] = [
     Field(
         "stop.error",
         "Target error",
-        "ρ, between 0 and 1: the task ends earlier when its error is surely at most this. Empty: "
-        "never.",
+        "ρ, between 0 and 1: the task ends earlier when its error is at most this, with the "
+        "confidence below. Empty: never.",
     ),
-    Field("stop.window", "Over the last check-ins that measured it"),
+    Field("stop.window", "Newest reports that count"),
     Field(
         "stop.samples",
-        "With at least so many predictions",
-        "Empty: 1,000, or 200 where each of these check-ins tells of one.",
+        "Predictions needed, at least",
+        "Empty: 1,000, or 200 where each report is about one prediction.",
     ),
-    Field("stop.confidence", "At this confidence"),
-    Field("stop.devices", "From at least so many devices"),
+    Field("stop.confidence", "Confidence"),
+    Field("stop.devices", "Devices needed, at least"),
     FoldedFields("Model and algorithm"),
     Field(
         "model.kind",
@@ -246,16 +251,16 @@ FORM: list[FormStep | FoldedFields | Field] = [
     FoldedFields("Limits for devices"),
     Field(
         "enrolment.checkins_per_minute",
-        "Check-ins a minute of a device",
-        "In bursts of up to ten. Empty: twice what the sensor gives, or 60.",
+        "Check-ins per minute and device",
+        "Up to ten at once. Empty: twice what the sensor gives, or 60.",
     ),
     Field(
         "enrolment.max_staleness",
-        "Most versions late",
-        "Older check-ins are refused. Empty: none is too old.",
+        "Largest staleness, in versions",
+        "Older check-ins are rejected. Empty: none is too old.",
     ),
 ]
-"""From top to bottom: a field belongs to the step or fold above it."""
+"""The form from top to bottom: a field belongs to the step or fold above it."""
 
 
 def _steps() -> list[FormStep]:

@@ -1,4 +1,4 @@
-"""A form that a pilot fills in: read in a process of its own, and never kept."""
+"""Fill in the form from a pilot, which is read in a separate process and never stored."""
 
 import tomllib
 from base64 import b64decode, b64encode
@@ -35,14 +35,14 @@ LARGEST_START = 500_000
 
 
 class Pilot(NamedTuple):
-    """What a form carries of a pilot: a start, and what a crowd adds to it. Never a row.
+    """What a form keeps of a pilot: a start, and what a crowd adds to it; never a row of the file.
 
     Args:
         start: The start.
-        text: The same, as the form carries it.
+        text: The start as a text field of the form.
         words: Where the samples come from, in the owner's words.
         plan: What a crowd adds, if the owner asked for it.
-        found: What was found in the file, in sentences.
+        found: Sentences about the file.
     """
 
     start: Start
@@ -79,19 +79,19 @@ class Pilot(NamedTuple):
         return [*self.found, *(self.plan.sentences if self.plan else ())]
 
     def named_in(self, text: str, name: str) -> str:
-        """The task file that names the start."""
+        """Write the start's name and hash into the task file."""
         return set_fields(text, {"model.start": f"{name or 'task'}.start.npz", WORDS: self.words})
 
 
 def with_findings(posted: Posted, before: Posted | None) -> Posted:
-    """The form, with what was found in its pilot: the form itself carries only the start."""
+    """Add the sentences about the pilot to the form, which carries only the start."""
     if not before or FOUND not in before or before.get(START) != posted.get(START):
         return posted
     return posted | {FOUND: before[FOUND]}
 
 
 async def fill_in(request: Request, posted: Posted) -> Posted:
-    """Fill the form in from the file that came with it, or say in it why not."""
+    """Fill the form in from the uploaded file, or note in the form why that failed."""
     try:
         return posted | await _filled_in(request, posted)
     except InvalidTask as error:
@@ -121,7 +121,7 @@ async def _filled_in(request: Request, posted: Posted) -> Posted:
 
 
 def _hardships(posted: Posted, given: dict[str, str]) -> dict[str, str]:
-    """The options about what makes it hard for the crowd, where the form says how large it is."""
+    """Return the options about the crowd's hardships, if the form gives the crowd's size."""
     devices, samples = given.get("--devices", ""), given.get("--samples", "")
     if not (devices.isdecimal() and samples.isdecimal()):
         return {}
@@ -129,7 +129,7 @@ def _hardships(posted: Posted, given: dict[str, str]) -> dict[str, str]:
 
 
 def _found(findings: str | None) -> tuple[str, ...]:
-    """What was found, in sentences."""
+    """Return sentences about what was found in the pilot."""
     if findings is None:
         return ()
     public = say(
@@ -141,7 +141,7 @@ def _found(findings: str | None) -> tuple[str, ...]:
 
 
 def _values(posted: Posted, text: str) -> Posted:
-    """The draft as the form has it; what people have written stays."""
+    """Convert the draft to fields of the form; keep what the owner has written."""
     said = {key: _written(value) for key, value in _flat(tomllib.loads(text)).items()}
     filled = {key: said.get(key, "") for key in FIELDS if key not in WRITTEN_BY_PEOPLE}
     title = posted.get("title", "").strip() or said["title"]

@@ -1,4 +1,4 @@
-"""Forms as browsers send them: small and urlencoded, or with a file; one value for each name."""
+"""Parse forms as browsers send them: urlencoded, or with a file; one value for each name."""
 
 import re
 from typing import TypeAlias
@@ -28,7 +28,7 @@ async def read_form(request: Request, limit: int = LARGEST) -> Posted:
 async def read_upload(request: Request) -> Posted:
     """Read a form with a file, whose bytes are then in `request.state.file`.
 
-    A form that went on after signing in has lost its file.
+    A form that continues after its owner had to sign in has lost its file.
     """
     request.state.file = b""
     if _kind(request) == MEDIA_TYPE:
@@ -54,7 +54,7 @@ def _kind(request: Request) -> str:
 
 
 def parse_upload(body: bytes, boundary: str) -> tuple[Posted, bytes]:
-    r"""The fields of a form, and the bytes of its file; none if no file was chosen.
+    r"""Return the fields of a form and the bytes of its file; no bytes if no file was chosen.
 
     >>> part = b'\r\n--x\r\nContent-Disposition: form-data; name="%s"\r\n\r\n%s'
     >>> title, file = part % (b"title", b"a\r\nb"), part % (b'f"; filename="p.csv', b"1,2\r\n")
@@ -80,7 +80,7 @@ def parse_upload(body: bytes, boundary: str) -> tuple[Posted, bytes]:
 
 
 def parse_form(body: bytes) -> Posted:
-    r"""The last value of each name; lines end with \n alone, as in files.
+    r"""Return the last value of each name; lines end with \n alone, as in files.
 
     >>> parse_form(b"labels=on%0D%0Aoff&name=a&name=%c3%a4")
     {'labels': 'on\noff', 'name': 'ä'}

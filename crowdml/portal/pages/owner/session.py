@@ -1,7 +1,7 @@
-"""Who is signed in: the cookie, the token against forged requests, and pages for owners only.
+"""Know who is signed in: the cookie, the token against forged requests, pages for owners only.
 
-A form that comes after its session has ended is not lost: the answer asks to sign in, carries what
-was typed, and then the deed is done.
+A form that arrives after its session has ended is not lost: the answer is a sign-in form that
+carries the fields, and signing in continues with them.
 """
 
 import hashlib
@@ -25,26 +25,26 @@ Deed: TypeAlias = Callable[[Request, Posted], Awaitable[Response]]
 
 COOKIE, SECURE_COOKIE = "crowdml", "__Host-crowdml"
 CSRF = "csrf"
-"""The name of the hidden field in every form."""
+"""The name of the hidden field with the token, in every form."""
 
 WHO, PASSWORD = "sign-in-name", "sign-in-password"
 """Fields of a form that was sent after its session had ended."""
 
 
 class Owner(NamedTuple):
-    """Who is signed in, and the token that this owner's forms carry."""
+    """The signed-in owner, and the token in this owner's forms."""
 
     name: str
     csrf: str
     session: str
 
     def secret(self, purpose: str) -> bytes:
-        """Make a secret that this session alone can make again; nothing of it is stored."""
+        """Make a secret that only this session can make again; it is not stored."""
         return hmac.new(self.session.encode(), purpose.encode(), hashlib.sha256).digest()
 
 
 def csrf_token(session: str) -> str:
-    """Known to pages of this session alone: a foreign page can send a cookie, not read a page.
+    """Make the token of a session's forms. A foreign page can send the cookie, but not read a page.
 
     >>> csrf_token("a") == csrf_token("a"), csrf_token("a") == csrf_token("b")
     (True, False)
@@ -53,9 +53,9 @@ def csrf_token(session: str) -> str:
 
 
 def is_same_origin(request: Request) -> bool:
-    """Whether the browser says that its form came from this server, where it says anything.
+    """Return whether the form came from this server, as far as the browser says.
 
-    Something in front may add TLS, so that a browser's https is http here, or have another name.
+    A proxy may add TLS, so that the browser's https is http here, or may have another name.
     """
     site = request.headers.get("sec-fetch-site")
     origin = request.headers.get("origin")
@@ -107,7 +107,7 @@ def forget(request: Request, response: Response) -> None:
 
 
 def _is_secure(request: Request) -> bool:
-    """The browser's own word counts too: behind something that adds TLS, requests are http."""
+    """Return whether the browser uses https; its `Origin` says so behind a proxy that adds TLS."""
     return request.url.scheme == "https" or request.headers.get("origin", "").startswith("https:")
 
 
@@ -127,7 +127,7 @@ def for_owner(page: Page) -> Page:
 
 
 def on_post(deed: Deed, read: Callable[[Request], Awaitable[Posted]] = read_form) -> Page:
-    """Do it for owners only, and only from a form of their own session."""
+    """Handle a form for owners only, and only if it comes from a page of their own session."""
 
     async def guarded(request: Request) -> Response:
         if not is_same_origin(request):
@@ -146,9 +146,9 @@ def on_post(deed: Deed, read: Callable[[Request], Awaitable[Posted]] = read_form
 async def _sign_in_first(
     request: Request, deed: Deed, read: Callable[[Request], Awaitable[Posted]]
 ) -> Response:
-    """Ask who it is, keep what was typed in the page, and go on with it.
+    """Show the sign-in form with the posted fields inside; handle them after a right password.
 
-    A foreign page cannot make this happen: browsers say where a form came from, and it would have
+    A foreign page cannot misuse this: browsers say where a form came from, and the page would have
     to know a password.
     """
     size = request.headers.get("content-length", "")
@@ -175,7 +175,7 @@ def sign_in_page(
     anyone: bool = True,
     kept: Posted | None = None,
 ) -> Response:
-    """The form to sign in, with what a form had whose session ended."""
+    """Render the sign-in form, with the fields of the form that was interrupted, if any."""
     answer = render(
         request,
         "owner/sign-in.html",

@@ -1,4 +1,4 @@
-"""Signing in and out."""
+"""Sign owners in and out."""
 
 import re
 
@@ -64,7 +64,7 @@ async def _page(request: Request, posted: Posted, entry: SignInResult) -> Respon
 
 
 def safe_next(path: str) -> str:
-    """Where to go after signing in: a page of the owner's area, whatever the link said.
+    """Return where to go after signing in: always a page of the owner's area.
 
     >>> safe_next("/owner/tasks/activity?from=100"), safe_next("//evil.example/owner")
     ('/owner/tasks/activity?from=100', '/owner')

@@ -1,4 +1,4 @@
-"""One task in its owner's hands: state, invites, devices."""
+"""Steer one task: change its state, make invites, revoke devices."""
 
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
@@ -10,24 +10,26 @@ from crowdml.errors import InvalidInput
 from crowdml.phrase import Phrase
 from crowdml.portal.pages.context import learner_of, service_of
 from crowdml.portal.pages.owner.drafting import NAME, new_draft_name
+from crowdml.portal.pages.owner.mistaken import send_back, sent_back
 from crowdml.portal.pages.owner.posted import Posted
 from crowdml.portal.pages.owner.session import for_owner, on_post
 from crowdml.portal.pages.owner.task_page import Invite, task_page, whole
 from crowdml.portal.pages.page import redirect
 from crowdml.portal.pages.tasks import join_href, join_link
-from crowdml.portal.words import count, say, state
+from crowdml.portal.words import count, ending, say
 from crowdml.protocol import State
 from crowdml.server.database import Store
 
 MOST_USES = 1_000_000
 REOPENED = (State.REACHED, State.EXHAUSTED)
-"""The ends that an owner may undo."""
+"""The final states that an owner may undo."""
 
 
 @for_owner
 async def task(request: Request) -> Response:
     done = _done(request.query_params.get("done", ""))
-    return await task_page(request, done=done, invite=await _invite(request))
+    wrong = await sent_back(request)
+    return await task_page(request, done=done, invite=await _invite(request), **wrong)
 
 
 def _done(what: str) -> str:
@@ -48,11 +50,11 @@ async def set_state(request: Request, posted: Posted) -> Response:
     if learner.state in REOPENED and wanted == "reopened":
         return await _steer(request, lambda _: learner.reopen(request.state.owner.name), wanted)
     if learner.state.final:
-        name = state(learner.state, learner.version)
-        return await task_page(request, 409, wrong=say("The task has ended: {state}.", state=name))
+        why = ending(learner.state, learner.version)
+        return await send_back(request, wrong=say("The task has ended: {why}.", why=why))
     if wanted == "stopped" and posted.get("confirm", "").strip() != learner.task.name:
         wrong = say("To stop the task for good, type its name: {name}", name=learner.task.name)
-        return await task_page(request, 400, wrong=wrong, stopping=wrong)
+        return await send_back(request, wrong=wrong, stopping=wrong)
     by = request.state.owner.name
     return await _steer(
         request, lambda store: store.set_task_state(learner.task.name, wanted, by=by), wanted
@@ -61,16 +63,16 @@ async def set_state(request: Request, posted: Posted) -> Response:
 
 @on_post
 async def invite(request: Request, posted: Posted) -> Response:
-    """Make an invite, once for each form: the form's number and the session make the code.
+    """Make one invite per form: the code follows from the form's number and the session.
 
-    So the code is stored nowhere and is in no address, and yet the page can show it again.
+    So the code is not stored and not in an address, but the page can show it again.
     """
     learner, by = learner_of(request), request.state.owner.name
     uses = whole(posted.get("uses", ""), MOST_USES)
     if not uses:
         found, most = posted.get("uses", "")[:40], count(MOST_USES)
         wrong = say("An invite must have 1 to {most} uses, found {n}.", most=most, n=found or "–")
-        return await task_page(request, 400, wrong=wrong, uses_wrong=wrong)
+        return await send_back(request, wrong=wrong, uses_wrong=wrong, uses=found)
     once = _number(posted.get("once", "")) or new_draft_name()
     code = _code(request, once)
     await service_of(request).steer(
@@ -80,7 +82,7 @@ async def invite(request: Request, posted: Posted) -> Response:
 
 
 async def _invite(request: Request) -> Invite | None:
-    """The invite that the address names, if it was made in this session."""
+    """Return the invite that the address names, if it was made in this session."""
     learner, once = learner_of(request), _number(request.query_params.get("invite", ""))
     if once is None:
         return None
@@ -120,5 +122,5 @@ async def _steer(request: Request, change: Callable[[Store], None], done: str) -
         await service_of(request).steer(change)
     except InvalidInput as error:
         wrong = say(error.phrase)
-        return await task_page(request, 400, wrong=wrong[:1].upper() + wrong[1:])
+        return await send_back(request, wrong=wrong[:1].upper() + wrong[1:])
     return redirect(request, f"/owner/tasks/{learner_of(request).task.name}?done={done}")

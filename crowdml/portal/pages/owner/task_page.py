@@ -1,4 +1,4 @@
-"""One task as its owner sees it."""
+"""Show a task to its owner."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -25,9 +25,9 @@ FEW = 10
 
 
 class Invite(NamedTuple):
-    """A code: as text, as a link, where that leads, and as a picture of it.
+    """An invite: its code, its uses, its link as text and as an address, and a picture of the link.
 
-    The code is in the part of the link that browsers keep to themselves.
+    The code is in the fragment of the link, which browsers do not send.
     """
 
     code: str
@@ -43,18 +43,18 @@ class Invite(NamedTuple):
 
 async def task_page(
     request: Request,
-    status: int = 200,
     *,
     edits: Mapping[str, str] | None = None,
     mistakes: Mapping[str, list[str]] | None = None,
     **said: Any,
 ) -> Response:
-    """The page, with what there is to say of what was just done.
+    """Render the page, with what came of the form that was sent last.
 
     Args:
-        edits: What was typed in, where it is wrong.
+        edits: What was typed into the form that edits the task, if something is wrong with it.
         mistakes: What is wrong with it, by field.
-        said: `done`, `wrong`, `stopping`, `deleting`, `uses_wrong` in words; `invite`.
+        said: `done`, `wrong`, `stopping`, `deleting`, `uses_wrong` in words; `invite`; the
+            `uses` that were typed.
     """
     learner, service = learner_of(request), service_of(request)
     facts = facts_of(request)
@@ -71,7 +71,6 @@ async def task_page(
     return render(
         request,
         "owner/task.html",
-        status,
         learner=learner,
         task=learner.task,
         stats=statistics,
@@ -91,7 +90,7 @@ async def task_page(
         once=new_draft_name(),
         edits=edits or _written(learner.task),
         mistakes=mistakes or {},
-        **{"invite": None} | nothing | said,
+        **{"invite": None, "uses": "1"} | nothing | said,
     )
 
 

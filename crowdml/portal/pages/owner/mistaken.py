@@ -1,0 +1,46 @@
+"""What was wrong with a form of the task page: kept on the server, so that a reload is harmless."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from crowdml.portal.pages.context import learner_of
+from crowdml.portal.pages.owner.drafting import keep, kept, new_draft_name
+from crowdml.portal.pages.owner.posted import Posted
+from crowdml.portal.pages.page import redirect
+
+NEWEST = "newest mistake"
+"""One draft of each owner keeps it, so that mistakes never push out a form that was begun."""
+
+
+async def send_back(
+    request: Request,
+    *,
+    edits: Posted | None = None,
+    mistakes: Mapping[str, list[str]] | None = None,
+    **said: str,
+) -> Response:
+    """Redirect to the task page, which then says what was wrong.
+
+    Args:
+        edits: What was typed into the form that edits the task.
+        mistakes: What is wrong with it, by field.
+        said: Other arguments of `task_page`.
+    """
+    once = new_draft_name()
+    found = {"edits": edits, "mistakes": mistakes, **said}
+    await keep(request, NEWEST, {"once": once, "found": msgspec.json.encode(found).decode()})
+    return redirect(request, f"/owner/tasks/{learner_of(request).task.name}?wrong={once}")
+
+
+async def sent_back(request: Request) -> dict[str, Any]:
+    """Read the mistake that the address names, as arguments of `task_page`; {} if there is none."""
+    once = request.query_params.get("wrong")
+    draft = await kept(request, NEWEST) if once else None
+    if draft is None or draft["once"] != once:
+        return {}
+    found: dict[str, Any] = msgspec.json.decode(draft["found"])
+    return found
