@@ -124,7 +124,7 @@ class JavaScript:
                 env=os.environ | options,
             )
         except FileNotFoundError as error:
-            raise CrowdmlError("JavaScript needs node, which is not installed. Install it.") from error
+            raise CrowdmlError("JavaScript needs node. Install it.") from error
 
 
 @dataclass(frozen=True)
