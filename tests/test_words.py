@@ -37,7 +37,7 @@ PHRASES = {
     r"for ever": "`always`, `forever` or the time",
     r"(?<!here )is no (?!longer|more|less|other)\w+": "`is not a …`, or what it is",
     r"all that": "`everything that`, or the noun: `all files that`",
-    r"in all(?= ?(?:[.,;:!?)\"'`]|$| and\b| for\b))": "`in total`",
+    r"in all(?= ?(?:[.,;:!?)\"'`]|$)| (?:and|for|or)\b)|(?<=lose)s? in all": "`in total`",
     r"what (?:was|were|is|has been|had been|it) told": "`what was sent`",
     r"(?:devices?|payloads?|check-ins?|messages?|mechanisms?) (?:tells?|told)": "`send`",
     r"(?:all|any|no|of|with|without|exact) chance(?! of| that| to)": "`randomness`, `random`",
