@@ -35,7 +35,7 @@ PHRASES = {
     r"those who": "`people who`, `devices that`",
     r"whom?ever": "the noun: `anyone who`, `the participant who`",
     r"for ever": "`always`, `forever` or the time",
-    r"(?<!here )is no (?!longer|more|less|other)\w+": "`is not a …`, or what it is",
+    r"(?<!here )is no (?!longer|more|less|other|\w+er than)\w+": "`is not a …`, or what it is",
     r"all that": "`everything that`, or the noun: `all files that`",
     r"in all(?= ?(?:[.,;:!?)\"'`]|$)| (?:and|for|or)\b)|(?:loses?|lost) in all": "`in total`",
     r"what (?:was|were|is|has been|had been|it) told": "`what was sent`",
