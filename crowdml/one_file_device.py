@@ -817,12 +817,12 @@ def promise(terms: Terms) -> dict[str, str]:
     if terms.evaluators or terms.counters:
         said["rule"] = "A public rule, not your device, decides what a check-in sends."
     said.update(roles(terms))
-    said["hides"] = "Chance changes what is sent so little that " + (
+    said["hides"] = "What is sent is changed at random, but so little that " + (
         "a guess about you can become nearly certain." if private else "nothing is protected."
     )
     if terms.in_all <= 4 * (1 + 1e-9):
         said["hides"] = (
-            "Chance has a part in what is sent, so nobody can be sure what your samples are."
+            "What is sent is partly random, so nobody can be sure what your samples are."
         )
     said["epsilon"] = f"ε = {figure(terms.in_all)}, for everything that you send to this task."
     question = "whether your number was high or low"

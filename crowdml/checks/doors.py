@@ -124,7 +124,7 @@ class JavaScript:
                 env=os.environ | options,
             )
         except FileNotFoundError as error:
-            raise CrowdmlError("JavaScript needs node, which is not here. Install it.") from error
+            raise CrowdmlError("JavaScript needs node. Install it.") from error
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class OneFile:
         try:
             terms = device["Terms"](pair.terms.text, pair.terms.task)
         except device["Problem"] as error:
-            raise CrowdmlError(f"the one-file device refuses: {error}") from error
+            raise CrowdmlError(f"the one-file device rejects the terms: {error}") from error
         place = f"{terms.sha256}\n{pair.device}\n{pair.number}"
         role = device["role_of"](terms, place)
         sides = [[(device["features"](terms, [x]), y) for x, y in side] for side in pair.sides]

@@ -172,7 +172,7 @@ def _check_mistakes(model: Model, rng: np.random.Generator) -> None:
         f"mistakes must grow with the residual |predict − y|, found {ordered} in that order."
     )
     exact = model.mistakes(w, x, predictions)
-    assert not exact.any(), f"an exact prediction must be no mistake, found {exact}."
+    assert not exact.any(), f"an exact prediction must not be a mistake, found {exact}."
 
 
 def _samples(model: Model, rng: np.random.Generator, n: int) -> tuple[Array, Array]:

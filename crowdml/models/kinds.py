@@ -51,7 +51,7 @@ MODELS = {
     "huber": ModelKind(
         Huber,
         False,
-        "linear regression with Huber's error, which shrugs at outliers",
+        "linear regression with Huber's error, which outliers affect less",
         ("tolerance", "delta"),
     ),
 }

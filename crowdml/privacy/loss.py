@@ -8,7 +8,7 @@ from enum import StrEnum
 from crowdml.privacy.zcdp import epsilon_of, loss_bound
 
 PRIVATE_UP_TO = 20.0
-"""The largest ε that is called private, of a person in all or of a sample.
+"""The largest ε that is called private, of a person in total or of a sample.
 
 The factor e^20 is half a billion: beyond it a guess becomes certain, and ε is a number only.
 """

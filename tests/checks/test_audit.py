@@ -648,5 +648,5 @@ def test_the_one_file_device_computes_a_codebook_once(tmp_path: Path) -> None:
 
 
 def test_the_one_file_device_has_no_noise() -> None:
-    with pytest.raises(CrowdmlError, match="refuses: the task uses laplace noise"):
+    with pytest.raises(CrowdmlError, match="rejects the terms: the task uses laplace noise"):
         audit_mechanism("laplace", door=OneFile())

@@ -65,7 +65,7 @@ def test_systemd_knows_every_way_a_device_stops() -> None:
 
 
 def test_a_phone_goes_on_until_the_task_is_over(tmp_path: Path) -> None:
-    """Run the script for Termux:Boot in strict mode, with stand-ins for Termux's commands."""
+    """The script for Termux:Boot, in bash's strict mode, with stand-ins for Termux's commands."""
     stand_ins = {
         "termux-wake-lock": "echo locked",
         "termux-wake-unlock": "echo unlocked",

@@ -37,7 +37,7 @@ labels = ["a", "b"]
 [model]
 kind = "softmax"
 [privacy]
-epsilon = 4.0   # what a person loses in all
+epsilon = 4.0   # what a person loses in total
 [collection]
 batch = 7
 """

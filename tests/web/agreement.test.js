@@ -80,7 +80,7 @@ test("a check-in is written at its own place only, and not beyond the last one",
   assert.equal(await write(20, ledger, chance, four), undefined);
 });
 
-test("the noise belongs to the event that is approved and booked, and to no other", async () => {
+test("the noise belongs to the event that is approved and booked", async () => {
   /** @type {unknown[]} */
   const asked = [];
   /** @type {unknown[]} */

@@ -1,8 +1,8 @@
 /** Compute Pearson's chi-square test, for tests with a stated rate of false alarms. */
 
 /**
- * The rate of false alarms of each random test. There are less than 20 such tests, so the total is
- * below 1e-6.
+ * The rate of false alarms of each test by chance. There are less than 20 of them, which makes less
+ * than 1e-6 in total.
  */
 export const FALSE_ALARM = 5e-8;
 

@@ -162,7 +162,7 @@ test("what a check-in costs is computed", () => {
   assert.deepEqual(all.map((terms) => terms.private), costs.map((cost) => cost < Infinity));
 });
 
-test("an ε that protects nobody does not count as privacy", () => {
+test("an ε that protects nobody counts as not private", () => {
   for (const [epsilon, holds] of /** @type {[number, boolean][]} */ ([[20, true], [20.5, false]])) {
     assert.equal(Terms.parse(changed(DIRECTION, "privacy", { epsilon })).private, holds);
   }

@@ -124,7 +124,7 @@ test("the promise has its sentences", () => {
     "Your samples never leave your device. When it has 20 samples, it sends one message, a check-in.",
     "It stops after 4 check-ins.",
     "It sends one sign: which way one number of the model should move.",
-    "Chance changes what is sent so little that a guess about you can become nearly certain.",
+    "What is sent is changed at random, but so little that a guess about you can become nearly certain.",
   ]);
 });
 

@@ -156,13 +156,13 @@ def _role(promise: "Promise", share: "RoleShare") -> Phrase:
 
 def chance_hides(promise: "Promise") -> Phrase:
     if promise.level.key == "none":
-        return Phrase("Chance changes what is sent so little that nothing is protected.")
+        return Phrase("What is sent is changed at random, but so little that nothing is protected.")
     if promise.weak:
         return Phrase(
-            "Chance changes what is sent so little that a guess about you can become "
+            "What is sent is changed at random, but so little that a guess about you can become "
             "nearly certain."
         )
-    return Phrase("Chance has a part in what is sent, so nobody can be sure what your samples are.")
+    return Phrase("What is sent is partly random, so nobody can be sure what your samples are.")
 
 
 DIRECTION = MechanismKind(
@@ -170,7 +170,7 @@ DIRECTION = MechanismKind(
     payload_type=Directed,
     event=DirectionEvent,
     unit=Unit.CHECKIN,
-    words="protects the whole person: a check-in is one small number, mixed with chance",
+    words="protects the whole person: a check-in is one small number, partly random",
     sends=_sends,
     options=frozenset(
         {

@@ -255,13 +255,13 @@ function sentenceOf({ role, n, of, truth }, { directions, counted, tolerance }) 
  */
 export function chanceHides({ level, weak }) {
   if (level.key === "none") {
-    return phrase("Chance changes what is sent so little that nothing is protected.");
+    return phrase("What is sent is changed at random, but so little that nothing is protected.");
   }
   return weak
     ? phrase(
-        "Chance changes what is sent so little that a guess about you can become nearly certain.",
+        "What is sent is changed at random, but so little that a guess about you can become nearly certain.",
       )
-    : phrase("Chance has a part in what is sent, so nobody can be sure what your samples are.");
+    : phrase("What is sent is partly random, so nobody can be sure what your samples are.");
 }
 
 /** @type {(message: Directed, truth: DirectionTruth, labels: readonly string[]) => Row} */
