@@ -76,6 +76,7 @@ CODES = {**dict.fromkeys(ENDED, 3), **dict.fromkeys(KEEP_AFTER, 5), "wrong-numbe
 CODES |= {"task-paused": 6, "terms-changed": 7, "rows": 8}  # how `run` ends, as in the package
 SHOWN, MOST_BAD, LONGEST_LINE = 5, 1000, 2**24  # bad lines that are shown; in a row; characters
 PROGRESS_SECONDS = 5.0
+NOT_A_SAMPLE = (ArithmeticError, TypeError, ValueError, RecursionError, csv.Error)  # in a line
 OTHERS = "this one file knows the mechanism direction only. Install crowdml, as the join page shows"
 PLAIN_HTTP = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE"}
 LEAVES = ("stays", "often", "rule", "train", "evaluate", "count", "hides")
@@ -485,7 +486,7 @@ class Layout:
         try:
             self.sample(line)
             return [[self.number(*place) for place in zip(self.terms.columns, self.row(line))]]
-        except (ArithmeticError, TypeError, ValueError, RecursionError, csv.Error):
+        except NOT_A_SAMPLE:
             return []
 
     def row(self, line: str) -> list[Any]:
@@ -1278,7 +1279,7 @@ class Device:
                 print(f"{source}: at line {n:,}, {kept:,} samples kept", file=sys.stderr)
             try:
                 sample = layout.sample(line)
-            except (ArithmeticError, TypeError, ValueError, RecursionError, csv.Error) as error:
+            except NOT_A_SAMPLE as error:
                 skipped, bad = skipped + 1, bad + 1
                 if skipped <= SHOWN:
                     print(visible(f"skipped line {n}, {line[:40]!r}: {error}"), file=sys.stderr)
@@ -1348,7 +1349,7 @@ class Device:
                 if reading is not None:
                     origin = now if origin is None else origin
                     samples = list(sensing.push(now - origin, reading, label))
-            except (ArithmeticError, TypeError, ValueError, RecursionError) as error:
+            except NOT_A_SAMPLE as error:
                 n_skipped += 1
                 if n_skipped <= 5:
                     print(visible(f"skipped {text[:40]!r}: {error}"), file=sys.stderr)

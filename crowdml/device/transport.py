@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from crowdml.device.became import PastError
+from crowdml.device.became import PastError, read_errors
 from crowdml.device.certificate import trust_only, untrusted
 from crowdml.device.link import split_root
 from crowdml.device.unreachable import why_unreachable
@@ -127,11 +127,7 @@ class HttpTransport:
             table = self._request("GET", f"{self._page}/charts/error.csv")[2]
         except Rejected:
             return []
-        try:
-            rows = [line.split(",") for line in table.decode().split()[1:]]
-            return [PastError(int(float(v)), float(value), float(m)) for v, value, m in rows]
-        except ValueError as error:
-            raise Unreachable(f"the server's answer makes no sense: {error}.") from error
+        return read_errors(table)
 
     def close(self) -> None:
         self._connection.close()

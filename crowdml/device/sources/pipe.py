@@ -61,7 +61,7 @@ class Pipe:
 
     def _take(self, arrival: int, found: str) -> None:
         try:
-            outcome = self._intake.take(found.encode(), arrival=arrival)
+            outcome = self._intake.take(found.encode(errors="surrogateescape"), arrival=arrival)
             if outcome is Outcome.FULL:
                 raise InvalidSample("not kept, as the buffer is full, and a pipe cannot wait.")
         except InvalidSample as error:

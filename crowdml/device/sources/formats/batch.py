@@ -85,8 +85,12 @@ def read_document(body: bytes, expected: str) -> dict[str, Any]:
     try:
         return msgspec.json.decode(body, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        found = body[:60].decode(errors="replace")
-        raise InvalidSample(f"expected {expected}, found {found!r} ({error}).") from error
+        raise InvalidSample(f"expected {expected}, found {shown(body)} ({error}).") from error
+
+
+def shown(body: bytes) -> str:
+    """Return the start of a message, quoted, for a sentence about it."""
+    return repr(body[:60].decode(errors="replace"))
 
 
 def number_in(value: object) -> float:

@@ -102,6 +102,6 @@ def _entry(entry: object) -> tuple[str, int, dict[str, Any]]:
 
 def _sum(values: dict[str, Any], axis: str) -> float:
     """Return the acceleration of a watch with gravity, which it sends apart."""
-    return number_in(values[f"acceleration{axis}"]) + (
+    return number_in(values.get(f"acceleration{axis}")) + (
         number_in(values[f"gravity{axis}"]) if f"gravity{axis}" in values else 0.0
     )

@@ -10,6 +10,7 @@ from crowdml.device.sources.formats.batch import (
     length,
     number_in,
     read_document,
+    shown,
 )
 from crowdml.errors import InvalidSample
 
@@ -44,7 +45,7 @@ class Termux:
             if isinstance(entry, dict) and isinstance(entry.get("values"), list)
         }
         if len(found) < len(document):
-            raise InvalidSample(f"expected {EXPECTED}, found {body[:60].decode()!r}.")
+            raise InvalidSample(f"expected {EXPECTED}, found {shown(body)}.")
         name = self._choose(list(found))
         if name is None:
             return Batch("termux", [], foreign=tuple(found))
