@@ -171,7 +171,8 @@ USUAL: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 LABELS = ("y", "label", "target", "answer")  # usual names of the column with the label
 LOOKED_AT, FEWEST_ALIKE, ALIKE = 100, 10, 0.95  # rows of a file; rows that may be all the same
-LOOK_AGAIN = "Look at the units and the order of the columns, or say --yes to go on."
+REMEDY = "Check the units and the order of the columns. To use these rows anyway, add --yes."
+APP_REMEDY = "Check the sensor and the units in the app. To use these rows anyway, add --yes."
 CUT = 6.0  # a value counts as at most this many scales from its center
 
 
@@ -672,6 +673,9 @@ def termux_objects(lines: Iterable[str]) -> Iterator[str]:
     """Cut lines into JSON objects that begin and end at the start of a line; skip other text."""
     found: list[str] = []
     for line in lines:
+        if len(line) > LONGEST_OBJECT:
+            most = f"at most {LONGEST_OBJECT:,} characters, found more"
+            raise Problem(f"a line of standard input must have {most}. Let termux-sensor write it.")
         found = [line] if line.startswith("{") else [*found, line] if found else []
         alone = len(found) == 1 and line.rstrip().endswith("}")
         if found and (line.startswith("}") or alone):
@@ -717,6 +721,7 @@ class Sensing:
         self.window: deque[float] = deque(maxlen=self.sensor["window"])
         self.start, self.ticks, self.reading, self.newest = 0.0, 0, 0.0, -math.inf
         self.label: str | None = None
+        self.rows: list[list[float | None]] = []  # of new samples, before they are shortened
         self.last_time = -math.inf
         self.last_label: str | None = None
 
@@ -742,7 +747,9 @@ class Sensing:
     def sample(self, window: list[float], label: str) -> Sample:
         """Return x and y of one window."""
         y = float(self.terms.labels.index(label) if self.terms.C else label)
-        return features(self.terms, list(features_of(self.sensor, self.terms.D, window))), y
+        row: list[float | None] = list(features_of(self.sensor, self.terms.D, window))
+        self.rows.append(row)
+        return features(self.terms, row), y
 
 
 def features_of(sensor: dict[str, Any], count: int, window: list[float]) -> list[float]:
@@ -776,17 +783,26 @@ def arrivals(lines: Iterable[str], clock: Callable[[], float]) -> Iterator[tuple
     So a time is right even while the device checks in.
     """
     waiting: queue.Queue[tuple[float, str] | None] = queue.Queue(MOST_WAITING)
+    broken: list[Problem] = []
 
     def read() -> None:
         try:
             for found in termux_objects(lines):
                 waiting.put((clock(), found))
+        except Problem as problem:
+            broken.append(problem)
+        except UnicodeDecodeError as error:
+            broken.append(Problem(f"standard input must be UTF-8 text: {error}."))
+        except (OSError, ValueError):
+            pass  # standard input was closed: the end
         finally:
             waiting.put(None)
 
     threading.Thread(target=read, daemon=True).start()
     while found := waiting.get():
         yield found
+    if broken:
+        raise broken[0]
 
 
 # The promise: crowdml/protocol/sentences.py has the same sentences, and a test compares them
@@ -1330,10 +1346,16 @@ class Device:
         return f"what is read now counts as {label}."
 
     def sense(
-        self, lines: Iterable[str], every: float, clock: Callable[[], float] = time.monotonic
+        self,
+        lines: Iterable[str],
+        every: float,
+        yes: bool = False,
+        clock: Callable[[], float] = time.monotonic,
     ) -> str:
         """Take samples from what termux-sensor prints, until it ends or no more are wanted."""
         sensor, known, later, origin = self.terms.sensor, None, 0.0, None
+        # Rows that wait for a look, those of earlier runs too; None after it.
+        first: list[list[float | None]] | None = self.memory.read(self.name).get("first", [])
         if not sensor or sensor["kind"] not in WORDS:
             raise Problem("--format termux needs a task that reads motion or light.")
         sensing, label, n_skipped = Sensing(self.terms, every), None, 0
@@ -1346,16 +1368,26 @@ class Device:
             try:
                 reading = termux_reading(text, sensor["kind"])
                 samples: list[Sample] = []
+                sensing.rows.clear()
                 if reading is not None:
                     origin = now if origin is None else origin
                     samples = list(sensing.push(now - origin, reading, label))
             except NOT_A_SAMPLE as error:
                 n_skipped += 1
-                if n_skipped <= 5:
+                if n_skipped <= SHOWN:
                     print(visible(f"skipped {text[:40]!r}: {error}"), file=sys.stderr)
                 continue
-            for sample in samples:
-                self.keep(sample, {})
+            for sample, row in zip(samples, sensing.rows):
+                if first is not None:
+                    first.append(row)
+                    n_samples = self.memory.n_samples() + 1
+                    if n_samples >= self.terms.batch or len(first) >= LOOKED_AT:
+                        self.look("-", first, yes, len(first) - 1, app=True)
+                        first = None
+                if not self.keep(sample, {}, first=first):
+                    n_skipped += 1
+                    if n_skipped <= SHOWN:
+                        print("skipped a sample: the buffer is full.", file=sys.stderr)
             if samples and time.monotonic() >= later:
                 try:
                     self.check_in(0.0)
@@ -1370,8 +1402,11 @@ class Device:
             return ALL_MADE
         return f"{self.memory.n_samples()} of {self.terms.batch} samples wait for a check-in."
 
-    def keep(self, sample: Sample, place: dict[str, Any]) -> bool:
-        """Keep a sample, unless another process has taken it; False while the buffer is full."""
+    def keep(self, sample: Sample, place: dict[str, Any], **changes: Any) -> bool:
+        """Keep a sample, unless another process has taken it; False while the buffer is full.
+
+        Other changes of what is remembered are written with it.
+        """
         with self.memory.change(self.name) as state:
             taken = state["sources"]  # by other processes, too
             if any(place[path][0] <= taken.get(path, (0,))[0] for path in place):
@@ -1380,12 +1415,21 @@ class Device:
                 return False
             self.memory.db.execute("INSERT INTO buffer VALUES (?)", (json.dumps(sample),))
             taken.update(place)
+            state.update(changes)
         return True
 
-    def look(self, source: str, rows: list[list[float | None]], yes: bool, kept: int = 0) -> None:
-        """Ask before anything is spent on rows that look wrong; no answer is no.
+    def look(
+        self,
+        source: str,
+        rows: list[list[float | None]],
+        yes: bool,
+        kept: int = 0,
+        app: bool = False,
+    ) -> None:
+        """Ask before anything is spent on rows that look wrong; without an answer, stop.
 
-        The last `kept` samples in the buffer are from the same source, and are forgotten then.
+        When it stops, it forgets the last `kept` samples in the buffer, which are from the same
+        source, and with `app` the rows of a sensor app that waited for the look.
         """
         said = doubt_about(self.terms, rows)
         if said and (yes or (source != "-" and sys.stdin.isatty())):
@@ -1394,9 +1438,12 @@ class Device:
                 return
         if said:
             newest = "SELECT rowid FROM buffer ORDER BY rowid DESC LIMIT ?"
-            with self.memory.change(self.name):
+            with self.memory.change(self.name) as state:
                 self.memory.db.execute(f"DELETE FROM buffer WHERE rowid IN ({newest})", (kept,))
-            raise Problem(f"{said} Nothing was spent on them. {LOOK_AGAIN}", "rows")
+                if app:
+                    state["first"] = []
+            remedy = APP_REMEDY if app else REMEDY
+            raise Problem(f"{said} Nothing was spent on them. {remedy}", "rows")
 
     def done(self) -> bool:
         """Whether all check-ins are made, by our count or the server's, and none waits."""
@@ -1608,7 +1655,8 @@ def main() -> int:
                         raise Problem("--format termux needs --source -.")
                     if args.label:
                         print(device.set_label(args.label))
-                    print(device.sense(sys.stdin, args.every))
+                    bounded = iter(lambda: sys.stdin.readline(LONGEST_OBJECT + 1), "")
+                    print(device.sense(bounded, args.every, args.yes))
                 else:
                     print(device.run(args.source, args.wait, args.yes))
                 code = 3 if device.done() else 0

@@ -39,6 +39,9 @@ from crowdml.types import Array
 N_SAMPLES = "coalesce((SELECT max(id) FROM buffer) - (SELECT min(id) FROM buffer) + 1, 0)"
 """Samples are added one by one and the oldest are taken, so their ids have no gaps."""
 
+ERASED = ("buffer", "current_label", "first_rows", "outbox", "results", "sources", "streams")
+"""The tables that leaving empties: all but the ledger, its answers and the identity."""
+
 SUMMARY = f"{N_SAMPLES}, EXISTS (SELECT 1 FROM outbox)"
 ADD = f"""INSERT INTO buffer (x, y, followed) SELECT ?, ?, ? WHERE {N_SAMPLES} < ?
     RETURNING {SUMMARY}"""
@@ -89,7 +92,7 @@ class DeviceStore:
     def keep_ledger(self, identity: Identity) -> None:
         """Forget all but the ledger and this: samples, what waits, results, and where they were."""
         with self._db.transaction(durable=True):
-            for table in ("buffer", "current_label", "outbox", "results", "sources", "streams"):
+            for table in ERASED:
                 self._db.execute(f"DELETE FROM {table}")
             self._write(identity)
         self._db.forget()

@@ -12,6 +12,7 @@ TABLES = (
     """CREATE TABLE IF NOT EXISTS current_label (
     one INTEGER PRIMARY KEY CHECK (one = 1), label TEXT, at INTEGER NOT NULL
 ) STRICT""",
+    "CREATE TABLE IF NOT EXISTS first_rows (format TEXT NOT NULL, row BLOB) STRICT",
 )
 MOST = 20
 """Streams that are kept: a phone's session is of no use once so many others have begun."""
@@ -25,7 +26,10 @@ class CurrentLabel(NamedTuple):
 
 
 class Streams:
-    """Two tables of the device's file. Nothing in them is ever sent, and leaving erases them."""
+    """Read and write three tables of the device's file.
+
+    Nothing in them is ever sent, and leaving erases them.
+    """
 
     def __init__(self, db: PrivateDatabase) -> None:
         self._db = db
@@ -43,6 +47,26 @@ class Streams:
             old = "SELECT rowid FROM streams ORDER BY rowid DESC LIMIT -1 OFFSET ?"
             self._db.execute(f"DELETE FROM streams WHERE rowid IN ({old})", (MOST - 1,))
             self._db.execute("INSERT INTO streams VALUES (?, ?)", (path, document))
+
+    def looked(self, format: str) -> bool:
+        """Return whether the first rows of this format were looked at, and found good."""
+        query = "SELECT count(*) FROM first_rows WHERE format = ? AND row IS NULL"
+        return bool(self._db.execute(query, (format,)).fetchone()[0])
+
+    def first_rows(self, format: str) -> list[bytes]:
+        """Return the rows of this format that wait to be looked at."""
+        query = "SELECT row FROM first_rows WHERE format = ? AND row NOT NULL ORDER BY rowid"
+        return [bytes(row) for (row,) in self._db.rows(query, (format,))]
+
+    def add_first_row(self, format: str, row: bytes) -> None:
+        self._db.execute("INSERT INTO first_rows VALUES (?, ?)", (format, row))
+
+    def end_look(self, format: str, good: bool) -> None:
+        """Erase the rows of this format; good ones need no second look."""
+        with self._db.transaction():
+            self._db.execute("DELETE FROM first_rows WHERE format = ?", (format,))
+            if good:
+                self._db.execute("INSERT INTO first_rows VALUES (?, NULL)", (format,))
 
     @property
     def label(self) -> CurrentLabel | None:

@@ -91,7 +91,7 @@ def test_a_phone_senses_while_labels_change(alone: Alone) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(standalone.Sensing, "push", counting)
-        said = device.sense(lines(), 0.0, lambda: now[0])
+        said = device.sense(lines(), 0.0, clock=lambda: now[0])
     expected = through_csv(MOMENTS)
     rows = memory.db.execute("SELECT sample FROM buffer").fetchall()
     found = [json.loads(row[0]) for row in rows]

@@ -309,7 +309,9 @@ class Connection:
 def request(data: bytes) -> None:
     """What comes on the port of a device that listens: HTTP of any kind, or other bytes."""
     parser = FORMATS["sensor-logger"]("motion")
-    intake: Any = SimpleNamespace(fed=Fed(0), take=lambda body: parser.parse(body, ARRIVAL))
+    intake: Any = SimpleNamespace(
+        doubt=None, fed=Fed(0), take=lambda body: parser.parse(body, ARRIVAL)
+    )
     for secret in ({"path": "secret"}, {"user": "ann", "password": "p:w"}):
         address = ListenAddress("http", "127.0.0.1", 1, **secret)
         handler = type("Handler", (RequestHandler,), {"desk": MessageDesk(address, intake)})

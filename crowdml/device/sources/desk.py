@@ -1,8 +1,10 @@
 """Decide who may post messages of a sensor app, and what each message is answered with."""
 
 import hmac
+import threading
 from base64 import b64decode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from html import escape
 
 from crowdml.device.outcome import Outcome
@@ -53,6 +55,25 @@ class MessageDesk:
         self._address = address
         self._intake = intake
         self._on_skip = on_skip
+        self._n_open = 0
+        self._open = threading.Condition()
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Count a message as open until its answer is written."""
+        with self._open:
+            self._n_open += 1
+        try:
+            yield
+        finally:
+            with self._open:
+                self._n_open -= 1
+                self._open.notify_all()
+
+    def wait_for_answers(self, seconds: float) -> None:
+        """Return when no message is open, or after this time."""
+        with self._open:
+            self._open.wait_for(lambda: not self._n_open, seconds)
 
     @property
     def asks_for_password(self) -> bool:
@@ -75,9 +96,11 @@ class MessageDesk:
         """Take a message in, and say what became of it."""
         try:
             outcome = self._intake.take(body)
+            if doubt := self._intake.doubt:
+                return KNOW, doubt
         except Hint as hint:
             self._on_skip(hint)
-            return KNOW, str(hint)
+            return KNOW, self._intake.doubt or str(hint)
         except InvalidSample as error:
             self._intake.fed.skipped += 1
             self._on_skip(error)

@@ -14,11 +14,12 @@ from crowdml.device.outcome import Outcome
 from crowdml.device.position import Position, TakenBefore
 from crowdml.device.sources.feed import Fed
 from crowdml.device.sources.formats import FORMATS, SECOND, Batch
+from crowdml.device.sources.look import LiveLook
 from crowdml.device.sources.sensing import Taken, rarer
 from crowdml.device.sources.stream import SKEW, Label, Stream, StreamMemory
 from crowdml.device.store import DeviceStore
 from crowdml.device.values import label_of
-from crowdml.errors import DeviceError, InvalidInput, InvalidSample
+from crowdml.errors import DeviceError, DoubtfulRows, InvalidInput, InvalidSample
 from crowdml.protocol import Sensor, Terms
 
 MOST_STREAMS = 20
@@ -66,6 +67,8 @@ class Intake:
         self.format = FORMATS[format](sensor.kind)
         self._sensor = rarer(sensor, every)
         self._streams: dict[str, Stream] = {}
+        self._look = LiveLook(store, format)
+        self._aside: list[tuple[str, Stream, Taken]] = []
         self._barren = 0
         self._changed = self.clock()
 
@@ -85,6 +88,8 @@ class Intake:
     def take(self, body: bytes, topic: str = "", arrival: int | None = None) -> Outcome:
         """Keep the samples that a message completes; FULL and ENDED leave the message untaken.
 
+        While `doubt` waits for an answer, nothing is kept: the outcome is FULL.
+
         Raises:
             Hint: The message is taken, and the person should know something.
             InvalidSample: It is none; nothing was kept.
@@ -99,6 +104,44 @@ class Intake:
                     f"{(ahead - now) / SKEW:.1f} hours ahead. Set both clocks."
                 )
             return self._take(batch)
+
+    # Doubt about the first rows
+
+    @property
+    def doubt(self) -> str | None:
+        """Why the app's first rows cannot be in the task's units; None if there is no doubt."""
+        return self._look.doubt
+
+    def settle(self, on_doubt: Callable[[str], bool]) -> None:
+        """Ask what to do about doubtful rows, if there are any.
+
+        Args:
+            on_doubt: Called with the reason for the doubt; returns whether to go on. Messages that
+                come meanwhile are not taken.
+
+        Raises:
+            DoubtfulRows: The answer was no. The rows are forgotten, and nothing was spent on them.
+        """
+        doubt = self.doubt
+        if doubt is None:
+            return
+        go_on = on_doubt(doubt)
+        with self._lock:
+            aside, self._aside = self._aside, []
+            if not go_on:
+                self._look.reject()
+                raise DoubtfulRows(doubt)
+            self._look.accept()
+            for path, stream, sample in aside:
+                self._keep(path, stream, sample)
+
+    def finish(self, on_doubt: Callable[[str], bool]) -> None:
+        """Use all readings that wait, and ask about them as `settle` does."""
+        self.flush()
+        self.settle(on_doubt)
+        self.flush()  # what waited while the question was open
+
+    # Readings that wait
 
     def flush(self) -> None:
         """Use all readings that wait for earlier ones: none are to be expected any more."""
@@ -128,6 +171,8 @@ class Intake:
         self._agree()
         if self._ended:
             return Outcome.ENDED
+        if self.doubt:
+            return Outcome.FULL
         stream = self._stream(batch.stream)
         if stream.n_held > MOST_HELD and not self._drain(batch.stream, stream):
             return Outcome.FULL
@@ -178,12 +223,12 @@ class Intake:
 
     def _drain(self, path: str, stream: Stream, everything: bool = False) -> bool:
         """Keep the samples that are due; False if there is no room for more."""
-        room, n_kept = self._has_room(), self.fed.kept
+        room, n_kept = self._has_room() and not self.doubt, self.fed.kept
         if room:
             for taken in stream.drain(everything):
                 for sample in taken:
                     self._keep(path, stream, sample)
-                room = self._has_room()
+                room = self._has_room() and not self.doubt
                 if not room:
                     break
         if self.format.forgotten or self.fed.kept > n_kept:
@@ -194,6 +239,10 @@ class Intake:
         return self._store.n_samples < self._agreement.terms.collection.buffer
 
     def _keep(self, path: str, stream: Stream, sample: Taken) -> None:
+        if not self._look.before(self._agreement.terms, sample.x):
+            self._aside.append((path, stream, sample))
+            self._news.set()
+            return None
         try:
             x, y = self._agreement.features(sample.x.tolist()), self._agreement.target(sample.y)
         except InvalidSample as error:

@@ -56,8 +56,9 @@ class Listener(MessageDesk):
         return True
 
     def close(self) -> None:
-        """Answer no more messages."""
+        """Accept no more messages; those that came are answered first."""
         self._server.shutdown()
+        self.wait_for_answers(TIMEOUT)
         self._server.server_close()
 
 
@@ -114,7 +115,8 @@ class RequestHandler(BaseHTTPRequestHandler):
             return
         body = self.rfile.read(size)
         if self._is_allowed():
-            self._answer(*self.desk.answer(body))
+            with self.desk.answering():
+                self._answer(*self.desk.answer(body))
 
     def do_GET(self) -> None:
         if self._is_allowed():
@@ -164,6 +166,7 @@ class RequestHandler(BaseHTTPRequestHandler):
             self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(body)
+        self.wfile.flush()
 
     def log_message(self, format: str, *args: Any) -> None:
         pass

@@ -5,9 +5,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from crowdml.device.device import Device
+from crowdml.device.store import DeviceStore
 from crowdml.errors import DoubtfulRows, InvalidSample
 from crowdml.privacy import bound_rows
-from crowdml.protocol import MOST_SCALES, Features, Readings
+from crowdml.protocol import MOST_SCALES, Features, Readings, Terms
 from crowdml.tables import quoted
 from crowdml.types import Array
 
@@ -19,7 +20,8 @@ FEWEST_ALIKE = 10
 
 ALIKE = 0.95
 ROUNDING = 1e-6
-REMEDY = "Look at the units and the order of the columns, or say --yes to go on."
+REMEDY = "Check the units and the order of the columns. To use these rows anyway, add --yes."
+APP_REMEDY = "Check the sensor and the units in the app. To use these rows anyway, add --yes."
 
 
 class FirstLook:
@@ -62,6 +64,54 @@ class FirstLook:
                 own = self._device.n_samples - self._before
                 self._device.discard(max(0, min(own, len(self._rows) - 1)))
                 raise
+
+
+class LiveLook:
+    """Look at the first samples of a sensor app before the first check-in that would use them.
+
+    The device's file has the rows until the look, so that a device that is started again looks at
+    all of them. Once rows were found good, or were accepted, the format is not looked at again.
+
+    Args:
+        store: The device's file.
+        format: The app's format; each format is looked at once.
+
+    Attributes:
+        doubt: Why the rows cannot be in the task's units; None if they can, or were accepted.
+    """
+
+    def __init__(self, store: DeviceStore, format: str) -> None:
+        self._store = store
+        self._format = format
+        self.doubt: str | None = None
+        self._done = store.streams.looked(format)
+
+    def before(self, terms: Terms, x: Array) -> bool:
+        """Return whether a sample may be kept; if not, `doubt` has the reason."""
+        if self._done or self.doubt:
+            return not self.doubt
+        streams = self._store.streams
+        streams.add_first_row(self._format, x.astype("<f8").tobytes())
+        rows = streams.first_rows(self._format)
+        if self._store.n_samples + 1 >= terms.collection.batch or len(rows) >= LOOKED_AT:
+            found = [np.frombuffer(row, dtype="<f8").tolist() for row in rows]
+            said = doubt_about(terms.features, terms.mechanism().norm, found)
+            if said:
+                self.doubt = f"{said} Nothing was spent on them. {APP_REMEDY}"
+            else:
+                self.accept()
+        return not self.doubt
+
+    def accept(self) -> None:
+        """Use the rows, and all that follow."""
+        self.doubt, self._done = None, True
+        self._store.streams.end_look(self._format, good=True)
+
+    def reject(self) -> None:
+        """Forget the rows, and the samples that were kept of them; the doubt stays."""
+        n_kept = len(self._store.streams.first_rows(self._format)) - 1  # the last was not kept
+        self._store.discard(max(0, min(n_kept, self._store.n_samples)))
+        self._store.streams.end_look(self._format, good=False)
 
 
 def doubt_about(features: Features, norm: int, rows: Sequence[Readings]) -> str | None:

@@ -87,7 +87,7 @@ def test_nothing_is_kept_or_spent_unless_somebody_says_so(
                 fed = feed(device, source, wait=0.0, on_doubt=on_doubt)
                 assert (fed.kept, fed.answered) == (4, 1)
             else:
-                with pytest.raises(DoubtfulRows, match=r"Nothing was spent on them\. Look at"):
+                with pytest.raises(DoubtfulRows, match=r"Nothing was spent on them\. Check"):
                     feed(device, source, wait=0.0, on_doubt=on_doubt)
                 assert (device.n_samples, device.ledger.events) == (1, ()), "what was there before"
                 assert (transport.checkouts, transport.bodies) == (0, [])

@@ -21,8 +21,8 @@ WORDS = {"motion": "accel", "light": "light"}
 WORSE = ("linear", "uncal", "wake")
 """What the names of its variants have in them."""
 
-LARGEST = 2**20
-"""Characters of an object: plain text that never ends must not fill the memory."""
+LONGEST_OBJECT = 2**20
+"""Characters: plain text that never ends must not fill the memory."""
 
 
 class Termux:
@@ -87,5 +87,5 @@ class JsonObjects:
         if line.startswith("}") or (len(self._lines) == 1 and line.rstrip().endswith("}")):
             yield "\n".join(self._lines)
             self._lines = []
-        elif self._size > LARGEST:
+        elif self._size > LONGEST_OBJECT:
             self._lines = []

@@ -72,15 +72,17 @@ def listen(
         while broker.inbox and reader.take(broker.inbox[0]):
             broker.acknowledge()
             if intake:
+                intake.settle(on_doubt)
                 fed.outcome = device.sync()
         if intake:
             intake.flush_if_quiet()
+            intake.settle(on_doubt)
         fed.outcome = device.sync()
         if discovery:
             discovery.announce(broker, device, fed.outcome)
     broker.leave(for_good=bool(device.ended))
     if intake:
-        intake.flush()
+        intake.finish(on_doubt)
         fed.outcome = device.sync()
     fed.answered = device.n_answered - before
     return fed
