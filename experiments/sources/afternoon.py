@@ -351,7 +351,7 @@ if __name__ == "__main__":
     print("|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as name, serving(Path(name)) as root:
         for source, n_lost, got, expected in compare(Path(name), root, duration, publishing):
-            row = (source, n_lost, len(got.samples), got.checkins)
+            row: tuple[object, ...] = (source, n_lost, len(got.samples), got.checkins)
             same = got == expected if got.events else got.agrees(expected)
             row += (len(expected.samples), expected.checkins, same)
             cells = (f"{v:,}" if type(v) is int else str(v) for v in row)
