@@ -3,9 +3,11 @@
 import ast
 import json
 import re
+import sqlite3
 import stat
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from crowdml.server.database.entry import LogEntry
 from tests.conformance.scene import Scene, Stage
 from tests.device.alone import PROGRAM, Alone, line
 from tests.device.puppet import serving
-from tests.servers import Process, create, make_task
+from tests.servers import PATIENCE, Process, create, make_task
 
 CHECKINS = 30
 DIRECTION: dict[str, Any] = {
@@ -42,6 +44,10 @@ OTHERS = {
     "laplace": make_task("laplace", privacy__mechanism="laplace", optimizer__c=0.01),
     "gaussian": make_task("gaussian", privacy__mechanism="gaussian", optimizer__c=0.01),
     "once": make_task("once", **DIRECTION | {"privacy__epsilon": 4.0, "collection__checkins": 1}),
+    "many": make_task(
+        "many",
+        **DIRECTION | {"collection__batch": 500, "collection__buffer": 1000},
+    ),
     "invited": make_task("invited", enrolment__mode="invite", **DIRECTION),
 }
 
@@ -141,6 +147,41 @@ def test_a_line_counts_once(alone: Alone, server: Process) -> None:
     assert "were taken, and are others now" in ran.stderr
     piped = alone.run("run", "--source", "-", "--yes", typed=lines[0])
     assert "0 of 3 samples wait" in piped.stdout
+
+
+def test_two_runs_at_once_take_each_line_once(alone: Alone, server: Process) -> None:
+    """Neither run ends in an error, and neither says that it has finished while lines are left."""
+    rng, task = np.random.default_rng(4), OTHERS["many"]
+    join(alone, server, "many")
+    lines = [sample(rng, task) for _ in range(300)]
+    alone.source.write_text("".join(lines))
+    run = ("run", "--source", alone.source.name, "--wait", "60", "--yes")
+    with alone.launch(*run) as one, alone.launch(*run) as other:
+        for process in (one, other):
+            out, err = process.communicate(timeout=PATIENCE)
+            assert process.returncode == 0, err
+            assert out == "300 of 500 samples wait for a check-in.\n"
+    with closing(sqlite3.connect(alone.file)) as database:
+        kept = [json.loads(row[0]) for row in database.execute("SELECT sample FROM buffer")]
+    assert len(kept) == len({json.dumps(each) for each in kept}) == 300
+    assert alone.state["sources"][str(alone.source.resolve())][0] == 300
+
+
+def test_two_runs_at_once_check_in_in_turns(alone: Alone, server: Process) -> None:
+    rng, task = np.random.default_rng(5), TASKS["softmax-false"]
+    join(alone, server, task.name)
+    alone.source.write_text("".join(sample(rng, task) for _ in range(40)))
+    run = ("run", "--source", alone.source.name, "--wait", "60", "--yes")
+    with alone.launch(*run) as one, alone.launch(*run) as other:
+        for process in (one, other):
+            _, err = process.communicate(timeout=PATIENCE)
+            assert process.returncode == 0, err
+    assert alone.state["sources"][str(alone.source.resolve())][0] == 40
+    ledger = alone.state["ledger"]
+    assert [entry["number"] for entry in ledger] == list(range(1, len(ledger) + 1))
+    assert {entry["answer"] for entry in ledger} <= {"applied", "duplicate"}
+    assert 3 * len(ledger) + alone.buffered <= 40
+    assert alone.buffered < 3
 
 
 BAD = {
