@@ -1,6 +1,7 @@
 """Sensor apps as sources: each gives what the same readings give in a CSV, and gives it once."""
 
 import http.client
+import io
 import json
 import os
 import re
@@ -18,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from crowdml import one_file_device as standalone
 from crowdml.certificate import self_signed
 from crowdml.device import Device, DeviceStore, Outcome, Waiting, feed, set_label
 from crowdml.device.sources import (
@@ -31,7 +33,7 @@ from crowdml.device.sources import (
     read_phone_address,
     run_live,
 )
-from crowdml.device.sources.formats import FORMATS, SECOND, JsonObjects
+from crowdml.device.sources.formats import FORMATS, LONGEST_OBJECT, SECOND, JsonObjects
 from crowdml.device.sources.intake import BARREN
 from crowdml.device.sources.listener import LARGEST
 from crowdml.device.sources.mqtt import Broker, client_of, listen
@@ -462,6 +464,26 @@ def test_termux_names_sensors_as_vendors_do(
         assert [(reading.time, reading.value) for reading in found] == [
             (START, v) for v in expected
         ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("{" + "x" * LONGEST_OBJECT, "must have at most 1,048,576 characters"), ("\xff\n", "UTF-8")],
+)
+def test_a_pipe_that_is_not_termux(
+    device: Device, store: DeviceStore, text: str, said: str
+) -> None:
+    """Neither device reads a line without end, nor bytes that are not text."""
+    intake = Intake(store, "termux")
+
+    def stdin() -> io.TextIOWrapper:
+        return io.TextIOWrapper(io.BytesIO(text.encode("latin1")), encoding="utf-8")
+
+    with pytest.raises(InvalidInput, match=said) as ours:
+        run_live(device, intake, Pipe(stdin(), intake))
+    with pytest.raises(standalone.Problem) as theirs:
+        list(standalone.arrivals(stdin(), lambda: 0.0))
+    assert str(theirs.value) == str(ours.value)
 
 
 @pytest.mark.parametrize("found", [None, 3, "x", [], {"buffer": 3}])
