@@ -10,7 +10,7 @@ from crowdml.protocol import Estimate, Statistics, known, share_range
 
 
 class PastError(NamedTuple):
-    """The error of the crowd's model after `version` check-ins, as it was estimated then."""
+    """Hold the error of the crowd's model after `version` check-ins, as it was estimated then."""
 
     version: int
     value: float

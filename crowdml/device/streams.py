@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from crowdml.device.database import PrivateDatabase
 
-# Files of earlier programs do not have them yet.
+# Files of earlier versions do not have the tables yet.
 TABLES = (
     """CREATE TABLE IF NOT EXISTS streams (
     path TEXT PRIMARY KEY, document BLOB NOT NULL
@@ -15,11 +15,11 @@ TABLES = (
     "CREATE TABLE IF NOT EXISTS first_rows (format TEXT NOT NULL, row BLOB) STRICT",
 )
 MOST = 20
-"""Streams that are kept: a phone's session is of no use once so many others have begun."""
+"""Streams that are kept: after this many newer ones, a phone's session is no longer needed."""
 
 
 class CurrentLabel(NamedTuple):
-    """The label that a person has set for what is read now, and when, in nanoseconds."""
+    """Hold the label that a person has set for current readings, and when, in nanoseconds."""
 
     label: str | None
     at: int
@@ -41,7 +41,7 @@ class Streams:
         return bytes(row[0]) if row else None
 
     def write(self, path: str, document: bytes) -> None:
-        """Replace what is known of a stream; the caller may be in a transaction."""
+        """Replace the memory of a stream; the caller may be in a transaction."""
         change = "UPDATE streams SET document = ? WHERE path = ?"
         if not self._db.execute(change, (document, path)).rowcount:
             old = "SELECT rowid FROM streams ORDER BY rowid DESC LIMIT -1 OFFSET ?"
@@ -70,7 +70,7 @@ class Streams:
 
     @property
     def label(self) -> CurrentLabel | None:
-        """The label that was set last; None if nobody has set or unset one."""
+        """Return the label that was set last; None if nobody has set or unset one."""
         row = self._db.execute("SELECT label, at FROM current_label").fetchone()
         return CurrentLabel(*row) if row else None
 

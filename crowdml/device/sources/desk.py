@@ -80,7 +80,7 @@ class MessageDesk:
         return self._address.password is not None
 
     def allows(self, path: str, authorization: str) -> bool:
-        """Whether the path or the password is the right one."""
+        """Return whether the path or the password is the right one."""
         if self._address.password is not None:
             scheme, _, code = authorization.partition(" ")
             wanted = f"{self._address.user}:{self._address.password}".encode()
@@ -93,7 +93,7 @@ class MessageDesk:
         return not wanted or hmac.compare_digest(path.strip("/").encode(), wanted)
 
     def answer(self, body: bytes) -> tuple[int, str]:
-        """Take a message in, and say what became of it."""
+        """Take a message in, and return the status and the text of its answer."""
         try:
             outcome = self._intake.take(body)
             if doubt := self._intake.doubt:
@@ -113,13 +113,13 @@ class MessageDesk:
         return (KNOW, ENDED) if outcome is Outcome.ENDED else (200, "[]")
 
     def page(self, url: str) -> str:
-        """What a browser shows that opens the address."""
+        """Return the page that a browser shows at the address."""
         fed, url = self._intake.fed, self.url or url
         return PAGE.format(url=escape(url), qr=_qr_code(url), n=fed.lines, kept=fed.kept)
 
 
 def _qr_code(url: str) -> str:
-    """An SVG of the address for a phone's camera; nothing where the library is not installed."""
+    """Draw the address as an SVG for a phone's camera; empty where the library is not installed."""
     try:
         import segno
     except ModuleNotFoundError:

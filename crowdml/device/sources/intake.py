@@ -1,4 +1,4 @@
-"""From a sensor app's messages to samples on the device's disk."""
+"""Turn a sensor app's messages into samples on the device's disk."""
 
 import threading
 import time
@@ -31,11 +31,11 @@ BARREN = 10
 
 
 class Hint(InvalidSample):
-    """What the person with the app should know; the message's samples are kept all the same."""
+    """Report what the person with the app should know; the message's samples are kept."""
 
 
 class Intake:
-    """Reads messages, and keeps samples, unfinished windows and labels in one transaction.
+    """Read messages, and keep samples, unfinished windows and labels in one transaction.
 
     It uses the device's file apart from the `Device` that checks in, so a message need not wait
     for a server that is slow. All methods may be called from any thread.
@@ -76,7 +76,7 @@ class Intake:
 
     @property
     def label(self) -> str | None:
-        """The label that a person has set on this machine."""
+        """Return the label that a person has set on this machine."""
         current = self._store.streams.label
         return current.label if current else None
 
@@ -92,7 +92,7 @@ class Intake:
 
         Raises:
             Hint: The message is taken, and the person should know something.
-            InvalidSample: It is none; nothing was kept.
+            InvalidSample: It is not a message of the app; nothing was kept.
         """
         with self._lock:
             now = self.clock() if arrival is None else arrival
@@ -109,7 +109,7 @@ class Intake:
 
     @property
     def doubt(self) -> str | None:
-        """Why the app's first rows cannot be in the task's units; None if there is no doubt."""
+        """Return why the app's first rows cannot be in the task's units; None without doubt."""
         return self._look.doubt
 
     def settle(self, on_doubt: Callable[[str], bool]) -> None:
@@ -144,7 +144,7 @@ class Intake:
     # Readings that wait
 
     def flush(self) -> None:
-        """Use all readings that wait for earlier ones: none are to be expected any more."""
+        """Use all readings that wait for earlier ones, because no earlier ones are expected."""
         with self._lock, suppress(InvalidInput):
             self._agree()
             for path, stream in self._streams.items():
@@ -152,7 +152,7 @@ class Intake:
                     self._drain(path, stream, everything=True)
 
     def flush_if_quiet(self) -> None:
-        """Do so if no message has come for the time that readings wait."""
+        """Call `flush` if no message has come for the time that readings wait."""
         if self.clock() - self._changed > self.format.lateness * SECOND:
             self.flush()
 
@@ -162,7 +162,7 @@ class Intake:
             self._news.clear()
 
     def newest(self, stream: str) -> int | None:
-        """The time of the newest reading of a stream that was used."""
+        """Return the time of the newest reading of a stream that was used."""
         with self._lock:
             found = self._stream(stream).memory.newest
         return None if found < 0 else found
@@ -209,7 +209,7 @@ class Intake:
                 self._streams.pop(next(iter(self._streams)))
             document = self._store.streams.read(path)
             memory = None
-            with suppress(msgspec.DecodeError):  # of another version: begin anew
+            with suppress(msgspec.DecodeError):  # written by another version: begin anew
                 memory = document and msgspec.msgpack.decode(document, type=StreamMemory)
             count = self._agreement.terms.features.count
             stream = Stream(self._sensor, count, self.format.lateness, memory or None)
@@ -222,7 +222,7 @@ class Intake:
     # Samples
 
     def _drain(self, path: str, stream: Stream, everything: bool = False) -> bool:
-        """Keep the samples that are due; False if there is no room for more."""
+        """Keep the samples that are due; return False without room for more."""
         room, n_kept = self._has_room() and not self.doubt, self.fed.kept
         if room:
             for taken in stream.drain(everything):
@@ -266,7 +266,7 @@ class Intake:
         return None
 
     def _agree(self) -> None:
-        """Go by what the participant has agreed to by now; another process may have changed it."""
+        """Read the current agreement; another process may have changed it."""
         if not hasattr(self, "_agreement") or self._store.changed():
             identity = self._store.identity
             if identity is None:
@@ -277,7 +277,7 @@ class Intake:
 
 
 def _sensor(terms: Terms, format: str) -> Sensor:
-    """The task's sensor, if such an app has it."""
+    """Return the task's sensor, if such an app has it."""
     sensor = terms.features.sensor
     if sensor is None or sensor.registered.typed_in:
         raise InvalidInput(

@@ -1,4 +1,4 @@
-"""Listening for the messages that sensor apps post, on a machine of the participant."""
+"""Listen on the participant's own machine for the messages that sensor apps post."""
 
 import socket
 import ssl
@@ -64,7 +64,7 @@ class Listener(MessageDesk):
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-    block_on_close = False  # an app may keep its connection open for ever
+    block_on_close = False  # an app may never close its connection
     request_queue_size = 64
 
     def __init__(
@@ -87,7 +87,7 @@ class _Server(ThreadingHTTPServer):
         try:
             request.settimeout(TIMEOUT)
             if self._tls:
-                # In this thread: a client that does not go on with its handshake holds up no other.
+                # In this thread, so that a client that stops in its handshake delays no other.
                 request = self._tls.wrap_socket(request, server_side=True)
             super().process_request_thread(request, client_address)
         except OSError:
@@ -105,7 +105,7 @@ class RequestHandler(BaseHTTPRequestHandler):
     desk: MessageDesk
     protocol_version = "HTTP/1.1"
     timeout = TIMEOUT
-    wbufsize = -1  # an answer in one packet: otherwise each would wait for an acknowledgement
+    wbufsize = -1  # send an answer in one packet: a second packet would wait for an acknowledgement
     disable_nagle_algorithm = True
     server_version, sys_version = "crowdml", ""
 
@@ -125,20 +125,20 @@ class RequestHandler(BaseHTTPRequestHandler):
             self._answer(200, self.desk.page(f"{scheme}://{host}{self.path}"), "text/html")
 
     def _size(self) -> int | None:
-        """Return the number of bytes to read, or answer why none are."""
+        """Return the number of bytes to read, or answer with an error and return None."""
         given = self.headers.get("Content-Length") or ""
         if not (given.isascii() and given.isdigit()):
             self._refuse(411, "A message must have a Content-Length, found none. Send one.")
             return None
         digits = given.lstrip("0") or "0"
-        # By the number of digits first: Python takes long to read thousands of them.
+        # By the number of digits first: Python reads thousands of digits slowly.
         if len(digits) > len(str(LARGEST)) or int(digits) > LARGEST:
             self._refuse(413, f"A message must have at most {LARGEST:,} bytes. Send more often.")
             return None
         return int(digits)
 
     def _is_allowed(self) -> bool:
-        # Pages of other sites that are open in a browser here may post too; browsers name them.
+        # Pages of other sites in a browser on this machine may post too; browsers name the site.
         if self.headers.get("Origin"):
             self._refuse(403, "Web pages may not send messages.")
         elif not self.desk.allows(self.path, self.headers.get("Authorization") or ""):

@@ -12,10 +12,10 @@ PULSE = 0.5
 
 
 class LiveSource(Protocol):
-    """Where the messages of a sensor app come from."""
+    """Hand over the messages of a sensor app."""
 
     def poll(self, seconds: float) -> bool:
-        """Hand what has come to the intake, and wait for this time at most; False at the end."""
+        """Hand new messages to the intake, waiting at most this time; return False at the end."""
         ...
 
     def close(self) -> None: ...

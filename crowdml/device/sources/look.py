@@ -1,4 +1,4 @@
-"""A look at the first rows of a source, before anything is spent on them."""
+"""Look at the first rows of a source before anything is spent on them."""
 
 from collections.abc import Callable, Sequence
 
@@ -25,13 +25,13 @@ APP_REMEDY = "Check the sensor and the units in the app. To use these rows anywa
 
 
 class FirstLook:
-    """Looks at the rows of a source before its first check-in.
+    """Look at the rows of a source before its first check-in.
 
     Nothing is sent, and nothing is spent: only this device sees the rows.
 
     Args:
         on_doubt: Called with what is strange about the rows; returns whether to go on.
-        known: Whether a run before this one has gone on with the source.
+        known: Whether an earlier run has gone on with the source.
     """
 
     def __init__(self, device: Device, on_doubt: Callable[[str], bool], known: bool) -> None:
@@ -49,7 +49,7 @@ class FirstLook:
             raise DoubtfulRows(f"{said} Nothing was spent on them. {REMEDY}")
 
     def before(self, row: Readings) -> None:
-        """Look at the rows of a stream so far, if a check-in may follow this one.
+        """Look at the rows of a stream so far, if a check-in may follow `row`.
 
         Rows of a stream cannot be read again, so the device keeps them as they come, and forgets
         them if they are not to be taken.
@@ -103,7 +103,7 @@ class LiveLook:
         return not self.doubt
 
     def accept(self) -> None:
-        """Use the rows, and all that follow."""
+        """Use these rows, and the rows that follow them."""
         self.doubt, self._done = None, True
         self._store.streams.end_look(self._format, good=True)
 
@@ -149,7 +149,7 @@ def doubt_about(features: Features, norm: int, rows: Sequence[Readings]) -> str 
 
 
 def _numbers(features: Features, rows: Sequence[Readings]) -> Array:
-    """The rows that are samples; what is wrong with the others is said when they are added."""
+    """Return the rows that are samples; errors of the others are raised when they are added."""
     found = []
     for row in rows:
         try:

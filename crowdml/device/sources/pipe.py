@@ -15,7 +15,7 @@ MOST_WAITING = 100_000
 
 
 class Pipe:
-    """Reads lines in a thread, so that a time is right even while the device checks in.
+    """Read lines in a thread, so that times are right even while the device checks in.
 
     Args:
         lines: Where they come from.

@@ -1,4 +1,4 @@
-"""What sensor apps send: each format turns the bytes of a message into readings and labels."""
+"""Parse what sensor apps send: each format turns a message into readings and labels."""
 
 from crowdml.device.sources.formats.batch import SECOND, Batch, Format, LabelEvent, SensorReading
 from crowdml.device.sources.formats.owntracks import OwnTracks

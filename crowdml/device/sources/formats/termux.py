@@ -1,4 +1,4 @@
-"""termux-sensor, on an Android phone: indented JSON objects, one after the other, without times."""
+"""Read termux-sensor on an Android phone: indented JSON objects in sequence, without times."""
 
 import math
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ LONGEST_OBJECT = 2**20
 
 
 class Termux:
-    """`{"LSM6DSO Accelerometer": {"values": [0.12, 9.7, 0.4]}}`, read on arrival."""
+    """Read `{"LSM6DSO Accelerometer": {"values": [0.12, 9.7, 0.4]}}`; the time is the arrival's."""
 
     kinds: ClassVar = frozenset(WORDS)
     sources: ClassVar = frozenset({"-"})
@@ -64,7 +64,7 @@ class Termux:
 
 
 class JsonObjects:
-    """Cuts lines into JSON objects that begin and end at the start of a line.
+    """Cut lines into JSON objects that begin and end at the start of a line.
 
     >>> objects = JsonObjects()
     >>> [found for line in ["{}", "{", '  "a": 1', "}", "^C"] for found in objects.feed(line)]
@@ -76,7 +76,7 @@ class JsonObjects:
         self._size = 0
 
     def feed(self, line: str) -> Iterator[str]:
-        """Take the next line in; an object comes out where one ends."""
+        """Take the next line in; return an object where one ends."""
         line = line.rstrip("\r\n")
         if line.startswith("{"):
             self._lines, self._size = [], 0
