@@ -66,8 +66,6 @@ class Agreement:
     """Hold the pinned terms and the participant's limits, and what follows from them.
 
     Of what a server says later, only w is used here.
-
-    Nothing that a server says later enters here, but w.
     """
 
     def __init__(self, identity: Identity) -> None:

@@ -109,7 +109,7 @@ def enrol(
         if not promise.private and not join_options.get("accept_no_privacy"):
             raise NotPrivate(
                 f"the task {task} is NOT PRIVATE. {promise.sentences['not_private']} To join all "
-                "the same, say --accept-no-privacy (in Python, accept_no_privacy=True)."
+                "the same, add --accept-no-privacy (in Python, accept_no_privacy=True)."
             )
         enrolled = server.enrol(Enrol(offer.sha256, join_options.get("invite")))
         if not all(map(SENSIBLE.fullmatch, (enrolled.device, enrolled.token))):

@@ -7,8 +7,6 @@ class Outcome(StrEnum):
     """Name what became of a sample, or of an attempt to check in.
 
     The sample was kept, except after `FULL`, `TAKEN` and `ENDED`.
-
-    The sample was kept in all cases but `FULL`, `TAKEN` and `ENDED`.
     """
 
     COLLECTED = "collected"

@@ -64,9 +64,7 @@ class HttpTransport:
     """Send JSON over one kept-alive connection.
 
     It uses the standard library's client, which is synchronous and small, so that a device needs
-    little memory. //=
-
-    The standard library's client: it is synchronous, small, and keeps a device's memory low.
+    little memory.
 
     Args:
         url: The server's root, `https://host:port`.

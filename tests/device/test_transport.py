@@ -1,4 +1,4 @@
-"""The way to the server: conformance, trust, and answers that no honest server gives."""
+"""Test the way to the server: conformance, trust, and answers that no honest server gives."""
 
 import socket
 import ssl
@@ -144,7 +144,7 @@ def test_plain_http_beyond_loopback_must_be_asked_for() -> None:
 
 
 class Eavesdropper:
-    """A TLS server that writes down whatever a client tells it after the handshake."""
+    """Serve TLS, and write down what a client sends after the handshake."""
 
     def __init__(self, folder: Path) -> None:
         certificate, key = self_signed(folder, "localhost")
@@ -234,7 +234,7 @@ def test_a_self_signed_certificate_needs_a_pin(eavesdropper: Eavesdropper, tmp_p
 def test_a_certificate_that_changes_after_joining(
     eavesdropper: Eavesdropper, start: Start, tmp_path: Path
 ) -> None:
-    """Someone takes over the address: no token, no check-in, no ε."""
+    """Let someone take over the address: no token, no check-in, no ε."""
     server = start(make_task(), tls="self-signed")
     file = tmp_path / "device"
     with Device.join(server.url, "activity", file=file, fingerprint=server.fingerprint) as device:
@@ -251,7 +251,7 @@ def test_a_certificate_that_changes_after_joining(
 
 
 def test_a_fingerprint_that_is_none(tmp_path: Path) -> None:
-    """A slip of the hand must not read like an attack."""
+    """Check that a typing error is not reported as an attack."""
     with pytest.raises(InvalidInput, match="must be 64 digits from 0 to f, found 'zz'"):
         Device.join("https://127.0.0.1:1", "activity", file=tmp_path / "it", fingerprint="zz")
 

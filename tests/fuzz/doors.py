@@ -1,4 +1,4 @@
-"""Every parser that reads bytes from outside, each with the errors that it may raise.
+"""List every parser that reads bytes from outside, with the errors that it may raise.
 
 A door takes any bytes. It returns, or it raises an error that crowdml raises on purpose.
 """
@@ -67,7 +67,7 @@ def door(function: Callable[[bytes], object]) -> Callable[[bytes], object]:
 
 
 def enter(name: str, data: bytes) -> None:
-    """Give the bytes to a door; an error that is not one of crowdml's own gets out."""
+    """Give the bytes to a door; an error that is not crowdml's own is raised."""
     with contextlib.suppress(CrowdmlError, Implausible, one_file_device.Problem):
         DOORS[name](data)
 
@@ -137,7 +137,7 @@ def one_file_terms(data: bytes) -> None:
 
 @door
 def one_file_model(data: bytes) -> None:
-    """What the one-file device checks out, in the JSON of the answer."""
+    """Read what the one-file device checks out, in the JSON of the answer."""
     terms = one_file_device.Terms(DIRECTED.text, "activity")
     asked = SimpleNamespace(terms=terms, server=SimpleNamespace(), place=lambda number: "place")
     answer = {"Crowdml-Terms": terms.sha256}
@@ -253,7 +253,7 @@ def one_file_termux(data: bytes) -> None:
 
 @door
 def phyphox(data: bytes) -> None:
-    """The answer to /config, then answers to /get."""
+    """Read the answer to /config, then answers to /get."""
     config, *answers = data.split(BETWEEN)
     for kind in sorted(Phyphox.kinds):
         parser = Phyphox(kind)
@@ -270,7 +270,7 @@ def owntracks(data: bytes) -> None:
 
 @door
 def statestream(data: bytes) -> None:
-    """A topic and a state, again and again."""
+    """Read a topic and its state, several times."""
     parser = FORMATS["statestream"]("light")
     parts = data.split(BETWEEN)
     found: list[Batch] = []
@@ -280,7 +280,7 @@ def statestream(data: bytes) -> None:
 
 
 class Connection:
-    """A connection on which these bytes came, and then nothing more."""
+    """Act as a connection that receives these bytes, and then nothing more."""
 
     def __init__(self, data: bytes) -> None:
         self.largest = 0
@@ -307,7 +307,7 @@ class Connection:
 
 @door
 def request(data: bytes) -> None:
-    """What comes on the port of a device that listens: HTTP of any kind, or other bytes."""
+    """Read what comes on the port of a listening device: HTTP of any kind, or other bytes."""
     parser = FORMATS["sensor-logger"]("motion")
     intake: Any = SimpleNamespace(
         doubt=None, fed=Fed(0), take=lambda body: parser.parse(body, ARRIVAL)

@@ -98,10 +98,7 @@ def read_source(
     """Read samples from a `.csv` or `.jsonl` file, or from standard input (`-`, either kind).
 
     A label is given by its name. A line that is not a sample is returned as the error that says
-    why, so that the reader can go on after it. //=
-
-    A label is given by its name. A line that is no sample comes out as the
-    error that says why, so that the reader can go on after it.
+    why, so that the reader can go on after it.
 
     Args:
         place: Where in the source to go on.

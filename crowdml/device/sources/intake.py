@@ -260,7 +260,7 @@ class Intake:
             return None
         if kept is None:  # another process has filled the buffer in between
             self.fed.skipped += 1
-            return self._on_skip(InvalidSample("not kept, as the buffer is full."))
+            return self._on_skip(InvalidSample("not kept, because the buffer is full."))
         self.fed.kept += 1
         self._news.set()
         return None

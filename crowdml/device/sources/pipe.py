@@ -71,7 +71,7 @@ class Pipe:
         try:
             outcome = self._intake.take(found.encode(errors="surrogateescape"), arrival=arrival)
             if outcome is Outcome.FULL:
-                raise InvalidSample("not kept, as the buffer is full, and a pipe cannot wait.")
+                raise InvalidSample("not kept, because the buffer is full and a pipe cannot wait.")
         except InvalidSample as error:
             self._intake.fed.skipped += 1
             self._on_skip(error)

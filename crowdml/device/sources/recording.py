@@ -35,7 +35,7 @@ def read_readings(
     """Read one reading a line: seconds, the reading, the label or target.
 
     A first line of names is skipped. Three readings are the parts of a vector, whose length is
-    taken. An empty label is an unknown label; a wrong label counts as unknown, and is reported. //=
+    taken. An empty label is an unknown label; a wrong label counts as unknown, and is reported.
 
     >>> from crowdml.protocol import Sensor
     >>> features = Features(4, sensor=Sensor("light", rate=1, window=2, transform="summary"))

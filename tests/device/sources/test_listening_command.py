@@ -1,4 +1,4 @@
-"""`crowdml device run --source http://…`, as a person runs it beside a sensor app."""
+"""Test `crowdml device run --source http://…`, as a person runs it beside a sensor app."""
 
 import http.client
 import io
@@ -32,7 +32,7 @@ UNTRUSTING = ssl.create_default_context()
 
 
 def task_of(kind: str = "motion", **changes: float) -> Task:
-    """A task that never has enough samples to check in."""
+    """Make a task that never has enough samples to check in."""
     sensor: dict[str, Any] = {"kind": kind, "transform": "summary", "scale": 100}
     sensor |= {"rate": 20, "window": 16, "every": 0.5} | changes
     settings: dict[str, Any] = {f"features__sensor.{key}": sensor[key] for key in sensor}
@@ -86,7 +86,7 @@ def kept(file: Path) -> list[tuple[list[float], str]]:
 
 
 def test_over_tls_with_a_certificate_of_its_own(file: Path) -> None:
-    """The certificate is beside the device's file, is named on the terminal, and stays the same."""
+    """Check that the certificate is beside the device's file, is printed, and stays the same."""
     fingerprints = set()
     for part in (MESSAGES[:10], MESSAGES[10:]):
         port = free_port()
@@ -112,7 +112,7 @@ def test_over_tls_with_a_certificate_of_its_own(file: Path) -> None:
 
 
 def test_the_terminal_shows_the_address_as_a_qr_code(file: Path) -> None:
-    """The code is the one of the printed address, and has the secret path in it."""
+    """Check that the code is for the printed address, which has the secret path."""
     ours, theirs = pty.openpty()
     port = free_port()
     with running(file, f"http://0.0.0.0:{port}", stdout=theirs):
@@ -144,7 +144,7 @@ def test_no_qr_code_where_output_is_not_a_terminal(file: Path) -> None:
 
 
 def owntracks(second: int, **changes: object) -> bytes:
-    """A location as OwnTracks posts it."""
+    """Make a location as OwnTracks posts it."""
     message = {"_type": "location", "tid": "ph", "tst": 1698501144 + second, "lat": 48.858222}
     message |= {"lon": 2.2945, "acc": 12, "alt": 35, "vel": 36, "batt": 80, "conn": "w"}
     return json.dumps(message | changes).encode()

@@ -1,4 +1,4 @@
-"""A look at the first rows of a sensor app, before anything is spent on them."""
+"""Test the look at the first rows of a sensor app, before anything is spent on them."""
 
 import http.client
 import subprocess
@@ -55,7 +55,7 @@ DOUBT = (
 
 
 def task_of(scale: float, make: Callable[..., Task] = make_task, **changes: Any) -> Task:
-    """A task for which gravity is `9.81 / scale` long; a scale of 1 is wrong."""
+    """Make a task for which gravity is `9.81 / scale` long; a scale of 1 is wrong."""
     sensor = {"kind": "motion", "rate": 20, "window": 16, "every": 0.5, "transform": "summary"}
     settings: dict[str, Any] = {"collection__batch": BATCH, "collection__buffer": 5000} | changes
     settings |= {f"features__sensor.{key}": value for key, value in sensor.items()}
@@ -64,7 +64,7 @@ def task_of(scale: float, make: Callable[..., Task] = make_task, **changes: Any)
 
 
 class Participant:
-    """Somebody with a device and a sensor app.
+    """Act as somebody with a device and a sensor app.
 
     Args:
         scale: The task's; 1 makes all rows doubtful.
@@ -232,7 +232,7 @@ def test_the_app_shows_why(tmp_path: Path) -> None:
 
 
 def test_a_message_is_answered_before_the_device_stops(tmp_path: Path) -> None:
-    """Even if nobody can be asked, so that the device stops at once."""
+    """Check the case where nobody can be asked, and the device stops at once."""
     with closing(Participant(tmp_path)) as person:
         answers: list[tuple[int, str]] = []
         with pytest.raises(DoubtfulRows):
@@ -241,7 +241,7 @@ def test_a_message_is_answered_before_the_device_stops(tmp_path: Path) -> None:
 
 
 def test_a_device_that_starts_again_looks_at_all_rows(tmp_path: Path) -> None:
-    """Three processes have one row each; the third would check in."""
+    """Give three processes one row each; the third would check in."""
     with closing(Participant(tmp_path)) as person:
         counts = []
         messages = iter([message.body for message in sensor_logger(MOMENTS, 200)])
@@ -330,7 +330,7 @@ def test_the_command_stops_with_exit_code_8(server: tuple[Puppet, str], tmp_path
 def test_both_devices_on_a_phone_stop_alike(
     server: tuple[Puppet, str], tmp_path: Path, yes: bool
 ) -> None:
-    """Readings of termux-sensor have no times of their own, so they are written slowly."""
+    """Write readings slowly: those of termux-sensor have no times of their own."""
     puppet, root = server
     alone, file = Alone(tmp_path), tmp_path / "device"
     assert alone.join(f"{root}/join/activity").returncode == 0

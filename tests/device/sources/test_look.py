@@ -1,4 +1,4 @@
-"""A look at the rows of a source before anything is spent on them, in both Python devices."""
+"""Test the look at a source's rows before anything is spent on them, in both devices."""
 
 import io
 import json

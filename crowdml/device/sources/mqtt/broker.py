@@ -3,12 +3,7 @@
 The broker keeps the session under the device's name and sends one message at a time (Receive
 Maximum 1). It sends the next message when the first is acknowledged. After a lost connection it
 sends the same message again, with its number, before any other. So a device that remembers the last
-stored message can recognise a repetition. //=
-
-The broker keeps the session under the device's own name and sends one message at a time (Receive
-Maximum 1): the next one comes when this one is acknowledged, and after a lost connection this one
-comes again, with its number, before any other. So whoever remembers the last message that was
-stored can tell a repetition from news.
+stored message can recognise a repetition.
 """
 
 import logging
@@ -148,7 +143,7 @@ class Broker:
         except ssl.SSLCertVerificationError as error:
             raise Untrusted(
                 f"the certificate of the broker {host}:{port} is not trusted: "
-                f"{error.verify_message}. For a home's own authority, say --ca FILE."
+                f"{error.verify_message}. For a home's own authority, add --ca FILE."
             ) from error
         except (OSError, UnicodeError) as error:
             self._fail(f"cannot reach the broker {host}:{port}: {why_unreachable(error)}")

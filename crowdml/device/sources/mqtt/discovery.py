@@ -1,9 +1,6 @@
 """Publish the state of the device in the words of Home Assistant's MQTT discovery.
 
 It has counts and states of the device, nothing that came from a sample, and not the device's token.
-//=
-
-Counts and states of the device, and nothing that came from a sample, nor the device's token.
 """
 
 from typing import Any
