@@ -1,28 +1,28 @@
 #!/usr/bin/env python3
-"""A whole crowdml device in one file, for Python 3.9 or newer, with nothing to install.
+"""Run a whole crowdml device from one file, with Python 3.9 or newer and nothing to install.
 
     python3 device.py join https://HOST/join/TASK    read the terms, agree to them, join
-    python3 device.py run --source samples.csv       a sample a line: its columns, then its label
-    python3 device.py label Walking                  what a running device reads now; or --none
-    python3 device.py ledger                         all that was ever told, and what it cost
-    python3 device.py leave                          end it, and erase the samples
+    python3 device.py run --source samples.csv       one sample a line: its columns, then its label
+    python3 device.py label Walking                  label what is read from now on; or --none
+    python3 device.py ledger                         show everything that was sent, and its cost
+    python3 device.py leave                          leave the task, and erase the samples
 
-On an Android phone with Termux the phone itself is the device, all day:
+On an Android phone with Termux, the phone itself is the device, all day:
 
     termux-sensor -s accel -d 50 | python3 device.py run --source - --format termux --label Walking
 
-Where the task names its columns, the first line of a CSV names them, too; the label's is "y" or
-"label", or else the last. Lines of JSON have them by key.
+If the task names its columns, the first line of a CSV names them, too. The label's column is "y" or
+"label", or else the last. Lines of JSON have the names as keys.
 
-It follows docs/protocol.md, for tasks of the mechanism "direction": a check-in tells one small
-number. Privacy rests on `choose`, and on `Device.release` and `Record`, which tell nothing twice.
+It follows docs/protocol.md, for tasks of the mechanism "direction": a check-in sends one small
+number. Privacy rests on `choose`, and on `Device.release` and `Record`, which send nothing twice.
 
-Beside the device's file lies crowdml.record: what was sent under which number. Move both together.
+Beside the device's file is crowdml.record: what was sent under which number. Move both together.
 """
 
 from __future__ import annotations
 
-if __name__ == "__main__":  # first of all: the imports below take a moment, and Ctrl-C is quiet
+if __name__ == "__main__":  # before the imports, which take a moment: Ctrl-C prints nothing
     import _signal  # type: ignore[import-not-found]
     from os import _exit
 
@@ -80,7 +80,8 @@ CODES = {**dict.fromkeys(ENDED, 3), **dict.fromkeys(KEEP_AFTER, 5), "wrong-numbe
 CODES |= {"task-paused": 6, "terms-changed": 7, "rows": 8}  # how `run` ends, as in the package
 SHOWN, MOST_BAD, LONGEST_LINE = 5, 1000, 2**24  # bad lines that are shown; in a row; characters
 PROGRESS_SECONDS = 5.0
-OTHERS = "this one file knows the mechanism direction only. Install crowdml, as the join page shows"
+NOT_A_SAMPLE = (ArithmeticError, TypeError, ValueError, RecursionError, csv.Error)  # in a line
+OTHERS = "device.py supports only the mechanism direction. Install crowdml, as the join page shows"
 PLAIN_HTTP = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE"}
 LEAVES = ("stays", "often", "rule", "train", "evaluate", "count", "hides")
 LOST = ("epsilon", "loss", "less")
@@ -108,7 +109,7 @@ ONES = [bin(byte).count("1") - 4.0 for byte in range(256)]
 
 
 class Problem(Exception):
-    """Why something is not done, in one sentence; `kind` is the protocol's word for it."""
+    """Report why something is not done, in one sentence; `kind` is the protocol's word for it."""
 
     def __init__(self, sentence: str, kind: str = "", retry_after: float = 0.0) -> None:
         super().__init__(sentence)
@@ -116,7 +117,7 @@ class Problem(Exception):
 
 
 class Untrusted(Problem):
-    """The server does not show the certificate that is expected."""
+    """Report that the server does not show the expected certificate."""
 
 
 def read_json(text: str | bytes) -> Any:
@@ -125,11 +126,11 @@ def read_json(text: str | bytes) -> Any:
 
 
 def visible(text: object) -> str:
-    """A text from elsewhere: its control characters could conceal what a person agrees to."""
+    """Escape control characters of a text: they could hide what a person agrees to."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text).replace("\xa0", " "))
 
 
-# The terms: every field has a range, and what is not known cannot be agreed to
+# The terms: every field has a range, and unknown fields cannot be agreed to
 
 FLAG, POSITIVE, TEXT = (bool, False, True), (float, 1e-9, 1e9), (str, 0, 2000)
 WHO = ("owner", "contact", "purpose")
@@ -174,12 +175,13 @@ USUAL: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 LABELS = ("y", "label", "target", "answer")  # usual names of the column with the label
 LOOKED_AT, FEWEST_ALIKE, ALIKE = 100, 10, 0.95  # rows of a file; rows that may be all the same
-LOOK_AGAIN = "Look at the units and the order of the columns, or say --yes to go on."
+REMEDY = "Check the units and the order of the columns. To use these rows anyway, add --yes."
+APP_REMEDY = "Check the sensor and the units in the app. To use these rows anyway, add --yes."
 CUT = 6.0  # a value counts as at most this many scales from its center
 
 
 def check(value: Any, rule: Any, place: str) -> None:
-    """Refuse a value that breaks its rule, and a table that has not exactly its fields."""
+    """Reject a value that breaks its rule, and a table that does not have exactly its fields."""
     if type(rule) is list:
         rule = rule[0] if value is not None else None
     if rule is None:
@@ -203,14 +205,14 @@ def check(value: Any, rule: Any, place: str) -> None:
 
 
 class Terms(SimpleNamespace):
-    """What was agreed to, and what follows from it; nothing else decides what is told."""
+    """Hold what was agreed to, and what follows from it; nothing else decides what is sent."""
 
     def __init__(self, text: str, task: str) -> None:
         try:
             sha256, terms = hashlib.sha256(text.encode()).hexdigest(), read_json(text)
             privacy = terms.get("privacy") if type(terms) is dict else None
             if type(privacy) is dict and privacy.get("mechanism") in ("gaussian", "laplace"):
-                raise Problem(f"the task uses {privacy['mechanism']} noise: {OTHERS}")
+                raise Problem(f"the task uses {privacy['mechanism']} noise: {OTHERS}.")
             for name, usual in USUAL.items():
                 if type(terms) is dict and type(terms.get(name)) is dict:
                     terms[name] = {**usual, **terms[name]}
@@ -227,8 +229,8 @@ class Terms(SimpleNamespace):
         self.C, self.K = len(self.labels), max(len(self.labels), 1)
         self.d = self.K * (self.D + self.intercept)
         self.k, self.t = terms["privacy"]["directions"], terms["privacy"]["closest"]
-        self.in_all = terms["privacy"]["epsilon"]
-        self.epsilon = self.in_all / self.checkins
+        self.total = terms["privacy"]["epsilon"]
+        self.epsilon = self.total / self.checkins
         self.S = 0.3 * terms["target"]["scale"] / self.batch
         steps = self.d * self.k + 2 * self.buffer * (self.d + STEPS_OF_SAMPLE)
         self.slots = -(-steps // STEPS_OF_SLOT)
@@ -261,14 +263,14 @@ class Terms(SimpleNamespace):
 
 
 def shape_of(terms: Terms) -> Any:
-    """What samples of these terms look like: those of equal terms fit both."""
+    """Describe the samples of these terms; samples fit all terms with an equal description."""
     document = read_json(terms.text)
     features = {**COLUMNS, **document["features"], "description": ""}
     return [features, document["target"]["labels"]]
 
 
 def suits(sensor: Any, count: int) -> bool:
-    """Check how features are made; samples come from a file, so any sensor will do."""
+    """Check how features are made; samples may come from a file, so any sensor is accepted."""
     if sensor is None:
         return True
     transform, fields = sensor["transform"], sensor["fields"]
@@ -277,14 +279,14 @@ def suits(sensor: Any, count: int) -> bool:
     return fits and (transform == "values") == bool(fields)
 
 
-# What a check-in tells: one number
+# What a check-in sends: one number
 
 
 def choose(order: list[int], t: int, epsilon: float) -> int:
-    """With probability p one of the first t numbers, otherwise one of the k − t others.
+    """Draw one of the first t numbers with probability p, otherwise one of the k − t others.
 
-    Whatever the order, each number is told with probability p/t or (1 − p)/(k − t), which differ
-    by a factor of at most e^ε. That is the whole proof: nothing but this needs to be right.
+    For every order, each number is sent with probability p/t or (1 − p)/(k − t), which differ by a
+    factor of at most e^ε. That is the whole proof: nothing but this function needs to be right.
     """
     k = len(order)
     # exp may be off in its last bit, and p is rounded down, so that the true ε is not above ε.
@@ -304,7 +306,7 @@ def role_of(terms: Terms, place: str) -> str:
 
 
 def codebook(place: str, d: int, k: int) -> Iterator[list[float]]:
-    """v_0 … v_{k−1}, d numbers each: how many of eight mixed bits are ones, less 4.
+    """Return v_0 … v_{k−1}, d numbers each: how many of eight mixed bits are ones, less 4.
 
     The 32-bit words of a row are mixed all at once, as one long integer that has 64 bits for each
     of them, so that a product does not reach the next.
@@ -327,10 +329,10 @@ def codebook(place: str, d: int, k: int) -> Iterator[list[float]]:
 
 
 def in_whole_numbers(u: list[float]) -> tuple[list[float], float]:
-    """⌊2¹⁶·u_j/max|u| + ½⌋, as floats, and the length of u.
+    """Return ⌊2¹⁶·u_j/max|u| + ½⌋, as floats, and the length of u.
 
     Processors take many times as long for floats near 2⁻¹⁰⁷⁴, and a server could choose w so that
-    some samples make them and others do not. So what is small is dropped by comparisons alone.
+    some samples make them and others do not. So small values are dropped by comparisons alone.
     """
     top = max(map(abs, u))
     sound = SMALLEST <= top < math.inf
@@ -341,10 +343,10 @@ def in_whole_numbers(u: list[float]) -> tuple[list[float], float]:
 
 
 def direction(terms: Terms, place: str, u: list[float]) -> int:
-    """One of k directions, rather one that u points to."""
+    """Draw one of k directions, more likely one that u points to."""
     whole, length = in_whole_numbers(u)
     scores = [sum(map(mul, v, whole)) for v in codebook(place, terms.d, terms.k)]
-    # A short u is turned round with a chance that makes its length right on average.
+    # A short u is turned round with the probability that makes its length right on average.
     short = 1 - min(1.0, length / terms.S)
     turned = secrets.randbelow(2**53) < short / 2 * 2**53
     # Of directions that are equally close the one with the lowest number comes first.
@@ -353,7 +355,7 @@ def direction(terms: Terms, place: str, u: list[float]) -> int:
 
 
 def respond(truth: int, numbers: int, epsilon: float) -> int:
-    """Return the truth, or by chance another one of 0 … numbers − 1."""
+    """Return the truth, or at random another one of 0 … numbers − 1."""
     return choose([truth, *(n for n in range(numbers) if n != truth)], 1, epsilon)
 
 
@@ -419,7 +421,7 @@ def scores_of(terms: Terms, w: list[float], x: list[float]) -> list[float]:
 
 
 def slopes(terms: Terms, s: list[float], y: float) -> list[float]:
-    """The derivative of the loss by each score."""
+    """Return the derivative of the loss by each score."""
     if terms.kind == "softmax":
         top = max(s)
         # Cut, so that no slope is so close to 0 that processors take longer for it.
@@ -447,15 +449,15 @@ def mean_gradient(terms: Terms, w: list[float], samples: list[Sample]) -> list[f
 
 
 def without_unit(header: str, names: list[str]) -> str:
-    """The name in a header such as `light [lux]`, where the task calls the column `light`."""
+    """Return the name in a header such as `light [lux]`, if the task calls the column `light`."""
     name = re.sub(r"\s*[\[(][^\[\]()]*[\])]$", "", header)
     return name if header not in names and name in names else header
 
 
 class Layout:
-    """How a source is written, as its first line shows: lines of JSON, or CSV with a header or not.
+    """Read a source as its first line shows: lines of JSON, or CSV with or without a header.
 
-    A header with more semicolons or tabs than commas is one of a CSV that may have decimal commas.
+    A CSV whose header has more semicolons or tabs than commas may have decimal commas.
     """
 
     def __init__(self, terms: Terms, source: str, first: str) -> None:
@@ -485,15 +487,15 @@ class Layout:
         return next(csv.reader([line], delimiter=self.delimiter))
 
     def read(self, line: str) -> list[list[float | None]]:
-        """The readings of a line as they are, none if it is not a sample."""
+        """Return the readings of a line before scaling; none if it is not a sample."""
         try:
             self.sample(line)
             return [[self.number(*place) for place in zip(self.terms.columns, self.row(line))]]
-        except (ArithmeticError, TypeError, ValueError, RecursionError, csv.Error):
+        except NOT_A_SAMPLE:
             return []
 
     def row(self, line: str) -> list[Any]:
-        """The readings in the order of the task, then the label."""
+        """Return the readings in the order of the task, then the label."""
         terms, row = self.terms, read_json(line) if self.json else self.cells(line)
         if self.header and terms.names:
             if len(row) != len(self.header):
@@ -506,7 +508,7 @@ class Layout:
         return list(row)
 
     def sample(self, line: str) -> Sample:
-        """x by the terms' constants, with ‖x‖₂ ≤ 1; then a label by its name, or a target."""
+        """Return x, scaled by the terms to ‖x‖₂ ≤ 1, and y: a label by its name, or a target."""
         terms, row = self.terms, self.row(line)
         x = features(terms, [self.number(*place) for place in zip(terms.columns, row)])
         y = float(label_of(terms, row[-1]) if terms.C else self.target(row[-1]))
@@ -524,7 +526,7 @@ class Layout:
         return [*row["x"], row["y"]]
 
     def keys(self, found: list[str]) -> list[str]:
-        """The names of the columns to read, in the order of the task, then the label's name."""
+        """Return the names of the columns in the order of the task, then the label's name."""
         names, others = self.terms.names, [name for name in found if name not in self.terms.names]
         for name in names:
             if name not in found:
@@ -540,7 +542,7 @@ class Layout:
         raise ValueError("the column 'y' with the label is missing")
 
     def by_name(self, row: dict[str, Any]) -> list[Any]:
-        """The values in the order of the task, then the label. Other columns are named once."""
+        """Return the values in the order of the task, then the label; report other columns once."""
         if not self.terms.names:
             raise ValueError('expected {"x": [numbers], "y": label}')
         keys = self.keys(list(row))
@@ -564,7 +566,7 @@ class Layout:
 
 
 def label_of(terms: Terms, cell: Any) -> int:
-    """The number of a label. It is known by its name: 1 is the name "1", and 1.0 is not."""
+    """Return the number of a label, found by its name: 1 is the name "1", and 1.0 is not."""
     name = str(cell).strip() if type(cell) in (str, int) else ""
     if name not in terms.labels:
         known = ", ".join(terms.labels[:10]) + ", …" * (terms.C > 10)
@@ -574,7 +576,7 @@ def label_of(terms: Terms, cell: Any) -> int:
 
 
 def is_number(cell: Any) -> bool:
-    """Tell whether a cell holds a number that is not infinite."""
+    """Return whether a cell holds a number that is not infinite."""
     try:
         return not math.isinf(float(cell))
     except (TypeError, ValueError, OverflowError):
@@ -582,7 +584,7 @@ def is_number(cell: Any) -> bool:
 
 
 def features(terms: Terms, values: list[float | None]) -> list[float]:
-    """The scaled values, rescaled to ‖z‖₂ = 1 if longer."""
+    """Return the scaled values, rescaled to ‖z‖₂ = 1 if longer."""
     x = scaled(terms, values)
     largest = max(map(abs, x))
     x = [value / largest for value in x] if largest > 1e150 else x
@@ -591,7 +593,7 @@ def features(terms: Terms, values: list[float | None]) -> list[float]:
 
 
 def scaled(terms: Terms, values: list[float | None]) -> list[float]:
-    """z = (value − center)/scale, cut at ± 6 scales, over the length."""
+    """Return z = (value − center)/scale, cut at ± 6 scales, divided by the length."""
     x, centers, scales = [], terms.center or [0.0] * terms.D, terms.scale or [1.0] * terms.D
     for name, value, center, scale in zip(terms.columns, values, centers, scales):
         if value is None and terms.missing == "reject":
@@ -636,10 +638,13 @@ def doubt_about(terms: Terms, rows: list[list[float | None]]) -> str:
 def read_lines(
     terms: Terms, source: str, sources: dict[str, Any]
 ) -> Iterator[tuple[int, str, Layout, dict[str, Any]]]:
-    """Lines that were not taken before, each with its number, how to read it, and its place."""
+    """Return lines that were not taken before, with number, layout and place in the source."""
     path, digest, n, layout = os.path.realpath(source), hashlib.sha256(), 0, None
     taken, sha256 = sources.get(path, (0, ""))
-    changed = Problem(f"the first {taken} lines of {source} were taken, and are others now.")
+    changed = Problem(
+        f"the first {taken:,} lines of {source} were taken before, and must be as they were, found "
+        "others: its samples would count, and cost, twice. Put new samples into a new file."
+    )
     with open(0 if source == "-" else source, encoding="utf-8-sig", errors="replace") as lines:
         for n, line in enumerate(iter(lambda: lines.readline(LONGEST_LINE + 1), ""), 1):
             if len(line) > LONGEST_LINE:
@@ -675,6 +680,9 @@ def termux_objects(lines: Iterable[str]) -> Iterator[str]:
     """Cut lines into JSON objects that begin and end at the start of a line; skip other text."""
     found: list[str] = []
     for line in lines:
+        if len(line) > LONGEST_OBJECT:
+            most = f"at most {LONGEST_OBJECT:,} characters, found more"
+            raise Problem(f"a line of standard input must have {most}. Let termux-sensor write it.")
         found = [line] if line.startswith("{") else [*found, line] if found else []
         alone = len(found) == 1 and line.rstrip().endswith("}")
         if found and (line.startswith("}") or alone):
@@ -708,7 +716,7 @@ def termux_reading(text: str, kind: str) -> float | None:
 
 
 class Sensing:
-    """Feeds on readings and labels, and says when a sample is due: as the terms describe it.
+    """Take readings and labels, and return samples when they are due by the terms.
 
     Ticks come `rate` times a second from the first reading on. A tick takes the newest reading at
     its time. A gap, or a new label, starts a new window.
@@ -720,11 +728,12 @@ class Sensing:
         self.window: deque[float] = deque(maxlen=self.sensor["window"])
         self.start, self.ticks, self.reading, self.newest = 0.0, 0, 0.0, -math.inf
         self.label: str | None = None
+        self.rows: list[list[float | None]] = []  # of new samples, before they are shortened
         self.last_time = -math.inf
         self.last_label: str | None = None
 
     def push(self, now: float, reading: float, label: str | None) -> Iterator[Sample]:
-        """Take in a reading; None for the label where it is not known. Samples come out."""
+        """Take in a reading, with the label None if unknown; return the samples it completes."""
         if not now > self.newest:
             return
         if now - self.newest > max(GAP_SECONDS, GAP_TICKS / self.rate):
@@ -745,7 +754,9 @@ class Sensing:
     def sample(self, window: list[float], label: str) -> Sample:
         """Return x and y of one window."""
         y = float(self.terms.labels.index(label) if self.terms.C else label)
-        return features(self.terms, list(features_of(self.sensor, self.terms.D, window))), y
+        row: list[float | None] = list(features_of(self.sensor, self.terms.D, window))
+        self.rows.append(row)
+        return features(self.terms, row), y
 
 
 def features_of(sensor: dict[str, Any], count: int, window: list[float]) -> list[float]:
@@ -774,22 +785,31 @@ def fourier(values: list[complex]) -> list[complex]:
 
 
 def arrivals(lines: Iterable[str], clock: Callable[[], float]) -> Iterator[tuple[float, str]]:
-    """Return objects with the time at which they came, read in a thread of their own.
+    """Return objects with the time at which they came.
 
-    So a time is right even while the device checks in.
+    A thread of its own reads them, so times are right even while the device checks in.
     """
     waiting: queue.Queue[tuple[float, str] | None] = queue.Queue(MOST_WAITING)
+    broken: list[Problem] = []
 
     def read() -> None:
         try:
             for found in termux_objects(lines):
                 waiting.put((clock(), found))
+        except Problem as problem:
+            broken.append(problem)
+        except UnicodeDecodeError as error:
+            broken.append(Problem(f"standard input must be UTF-8 text: {error}."))
+        except (OSError, ValueError):
+            pass  # standard input was closed: the end
         finally:
             waiting.put(None)
 
     threading.Thread(target=read, daemon=True).start()
     while found := waiting.get():
         yield found
+    if broken:
+        raise broken[0]
 
 
 # The promise: crowdml/protocol/sentences.py has the same sentences, and a test compares them
@@ -797,12 +817,12 @@ def arrivals(lines: Iterable[str], clock: Callable[[], float]) -> Iterator[tuple
 
 def promise(terms: Terms) -> dict[str, str]:
     """Return what is promised to the person: the level, and every sentence by its name."""
-    private = terms.in_all <= PRIVATE_UP_TO * (1 + 1e-9)
-    level = next((word for most, word in LEVELS.items() if terms.in_all <= most * (1 + 1e-9)), "")
+    private = terms.total <= PRIVATE_UP_TO * (1 + 1e-9)
+    level = next((word for most, word in LEVELS.items() if terms.total <= most * (1 + 1e-9)), "")
     said = {"level": f"{level.capitalize()} privacy" if private else "Not private"}
     if not private:
         said["not_private"] = (
-            f"It has ε = {figure(terms.in_all)} for a person. Above {PRIVATE_UP_TO} nothing is "
+            f"It has ε = {figure(terms.total)} for a person. Above {PRIVATE_UP_TO} nothing is "
             "protected: a guess can become certain."
         )
     kept = "Your samples never leave your device."
@@ -820,15 +840,15 @@ def promise(terms: Terms) -> dict[str, str]:
     said["hides"] = "What is sent is changed at random, but so little that " + (
         "a guess about you can become nearly certain." if private else "nothing is protected."
     )
-    if terms.in_all <= 4 * (1 + 1e-9):
+    if terms.total <= 4 * (1 + 1e-9):
         said["hides"] = (
             "What is sent is partly random, so nobody can be sure what your samples are."
         )
-    said["epsilon"] = f"ε = {figure(terms.in_all)}, for everything that you send to this task."
+    said["epsilon"] = f"ε = {figure(terms.total)}, for everything that you send to this task."
     question = "whether your number was high or low"
     if terms.C:
         question = f"whether your answer was “{terms.labels[0]}” or “{terms.labels[1]}”"
-    often = times(certainty(terms.in_all), BOUND)
+    often = times(certainty(terms.total), BOUND)
     said["loss"] = (
         f"Suppose somebody wonders {question}, and could only toss a coin. From everything your "
         f"device sends they could at worst be right {often}. We call that {level or 'not private'}."
@@ -870,12 +890,12 @@ def roles(terms: Terms) -> dict[str, str]:
 
 
 def certainty(epsilon: float) -> float:
-    """How often a coin's guess can become right, at most."""
+    """Return how often, at most, a coin's guess can become right."""
     return 1 / (1 + math.exp(-epsilon))
 
 
 def truth(numbers: int, epsilon: float) -> float:
-    """How often `respond` returns the truth."""
+    """Return how often `respond` returns the truth."""
     return 1 / (1 + (numbers - 1) * math.exp(-epsilon))
 
 
@@ -884,7 +904,7 @@ def half_up(value: float) -> int:
 
 
 def fits(share: float, of: int) -> bool:
-    """Whether this share of `of` check-ins is a whole number above 0, or the share is 0."""
+    """Return whether this share of `of` check-ins is a whole number above 0, or the share is 0."""
     n = half_up(share * of)
     return abs(share * of - n) < 1e-6 and (n > 0 or share == 0)
 
@@ -920,7 +940,7 @@ def unusable(path: str, error: Exception) -> Problem:
 
 
 def narrow(path: str) -> None:
-    """Let the owner alone read a file, whoever has widened that."""
+    """Let only the owner read a file, if somebody has widened access."""
     for file in (path, f"{path}-journal"):
         if os.path.exists(file) and os.stat(file).st_mode & 0o077:
             os.chmod(file, 0o600)
@@ -936,7 +956,7 @@ def private_database(path: str) -> sqlite3.Connection:
 
 
 class Record:
-    """What was sent under which number, in a file of its own, for all devices of a folder.
+    """Keep what was sent under which number, in a separate file for all devices of a folder.
 
     The device's file can be copied, or restored from a backup; then it forgets what was sent, and
     would draw anew for the same number. A check-in is first in the device's file, then here, and
@@ -997,7 +1017,7 @@ class Record:
 
 
 class Memory:
-    """One SQLite file that only its owner may read; processes that share it take turns."""
+    """Open one SQLite file that only its owner may read; processes that share it take turns."""
 
     def __init__(self, path: str) -> None:
         self.record, new = Record(path), not os.path.exists(path)
@@ -1014,7 +1034,7 @@ class Memory:
             self.db.execute("BEGIN IMMEDIATE")
             if self.one("PRAGMA application_id") != MINE:
                 if self.one("SELECT count(*) FROM sqlite_master"):
-                    raise Problem(f"{path} is another program's file. Name one with --file.")
+                    raise Problem(f"{path} is another program's file. Name another with --file.")
                 self.db.execute("CREATE TABLE buffer (sample)")
                 self.db.execute("CREATE TABLE state AS SELECT ? AS document", ('{"ledger": []}',))
                 self.db.execute(f"PRAGMA application_id = {MINE}")
@@ -1052,7 +1072,7 @@ class Memory:
 
     @contextmanager
     def change(self, device: str | None = None) -> Iterator[Any]:
-        """What is remembered, to be changed in one durable transaction, all or nothing."""
+        """Change what is remembered in one durable transaction, all or nothing."""
         with self.db:
             self.db.execute("BEGIN IMMEDIATE")
             state = self.read(device)
@@ -1061,7 +1081,7 @@ class Memory:
 
 
 class Server:
-    """One task on one server, over HTTPS, or plain HTTP on this machine."""
+    """Call one task on one server, over HTTPS, or plain HTTP on this machine."""
 
     def __init__(self, url: str, task: str, fingerprint: str = "", token: str = "") -> None:
         self.url, self.task, self.fingerprint, self.token = urlsplit(url), task, fingerprint, token
@@ -1099,7 +1119,7 @@ class Server:
         return context
 
     def call(self, method: str, path: str = "", body: str | None = None) -> tuple[Any, Any]:
-        """Headers and document of an answer. Redirects are not followed: they take the token."""
+        """Return headers and document of an answer. Redirects fail: they would get the token."""
         headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
         try:
             with closing(self.connect()) as connection:
@@ -1176,7 +1196,7 @@ What you lose: {" ".join(lost)}
 What you lost: ε = {spent(memory):g} before, as far as this file knows.
 The terms are: {terms.sha256}""")
     if "not_private" in said and not naked:
-        raise Problem("not joined. To join what is NOT PRIVATE, say --accept-no-privacy.")
+        raise Problem("not joined. To join a task that is NOT PRIVATE, add --accept-no-privacy.")
     if not yes and input("Agree and join? [y/N] ").strip().lower() not in ("y", "yes"):
         raise Problem("not joined.")
     request = {"terms": terms.sha256, **({"invite": invite} if invite else {})}
@@ -1199,7 +1219,7 @@ The terms are: {terms.sha256}""")
 
 
 def excluded(memory: Memory, url: str, task: str) -> Any:
-    """The terms of a device that the server knows no more; `Problem` if the file's one goes on."""
+    """Return the terms of a device that the server no longer knows; `Problem` if it knows it."""
     me, device = memory.read(), Device(memory)
     where = f"this file takes part in {me['task']} at {me['url']}, as device {me['device']}."
     if (me["url"].rstrip("/"), me["task"]) != (url.rstrip("/"), task):
@@ -1231,7 +1251,7 @@ def start_said(terms: Terms) -> str:
 
 
 def texts(document: Any, *names: str) -> dict[str, str]:
-    """These texts of an answer; others may be there, so that answers can grow."""
+    """Return these texts of an answer; other fields are ignored, so that answers can grow."""
     if type(document) is not dict or any(type(document.get(name)) is not str for name in names):
         raise Problem("no answer that makes sense.", "unknown")
     return {name: document[name] for name in names}
@@ -1249,7 +1269,7 @@ def off_by(memory: Memory) -> float | None:
 
 
 class Device:
-    """Algorithm 1 of the paper: collect, check out, tell one number."""
+    """Run Algorithm 1 of the paper: collect, check out, send one number."""
 
     def __init__(self, memory: Memory) -> None:
         self.memory, me = memory, memory.read()
@@ -1259,7 +1279,7 @@ class Device:
         self.server = Server(me["url"], me["task"], me["fingerprint"], me["token"])
 
     def run(self, source: str, wait: float, yes: bool = False) -> str:
-        """Take samples until there are no more, or no more are wanted; say which."""
+        """Take samples until there are no more, or no more are wanted; return which."""
         self.check_in(wait)
         taken = self.memory.read(self.name)["sources"]
         new = os.path.realpath(source) not in taken
@@ -1282,7 +1302,7 @@ class Device:
                 print(f"{source}: at line {n:,}, {kept:,} samples kept", file=sys.stderr)
             try:
                 sample = layout.sample(line)
-            except (ArithmeticError, TypeError, ValueError, RecursionError, csv.Error) as error:
+            except NOT_A_SAMPLE as error:
                 skipped, bad = skipped + 1, bad + 1
                 if skipped <= SHOWN:
                     print(visible(f"skipped line {n}, {line[:40]!r}: {error}"), file=sys.stderr)
@@ -1317,7 +1337,7 @@ class Device:
         return f"{self.memory.n_samples()} of {self.terms.batch} samples wait for a check-in."
 
     def set_label(self, label: str | None) -> str:
-        """Set the label of what is read now; None to collect nothing. Return what to say."""
+        """Set the label from now on; None to collect nothing. Return a sentence about it."""
         labels = self.terms.labels
         if label is not None:
             same = [name for name in labels if name.casefold() == label.strip().casefold()]
@@ -1333,10 +1353,16 @@ class Device:
         return f"what is read now counts as {label}."
 
     def sense(
-        self, lines: Iterable[str], every: float, clock: Callable[[], float] = time.monotonic
+        self,
+        lines: Iterable[str],
+        every: float,
+        yes: bool = False,
+        clock: Callable[[], float] = time.monotonic,
     ) -> str:
         """Take samples from what termux-sensor prints, until it ends or no more are wanted."""
         sensor, known, later, origin = self.terms.sensor, None, 0.0, None
+        # Rows that wait for a look, those of earlier runs too; None after it.
+        first: list[list[float | None]] | None = self.memory.read(self.name).get("first", [])
         if not sensor or sensor["kind"] not in WORDS:
             raise Problem("--format termux needs a task that reads motion or light.")
         sensing, label, n_skipped = Sensing(self.terms, every), None, 0
@@ -1349,16 +1375,26 @@ class Device:
             try:
                 reading = termux_reading(text, sensor["kind"])
                 samples: list[Sample] = []
+                sensing.rows.clear()
                 if reading is not None:
                     origin = now if origin is None else origin
                     samples = list(sensing.push(now - origin, reading, label))
-            except (ArithmeticError, TypeError, ValueError, RecursionError) as error:
+            except NOT_A_SAMPLE as error:
                 n_skipped += 1
-                if n_skipped <= 5:
+                if n_skipped <= SHOWN:
                     print(visible(f"skipped {text[:40]!r}: {error}"), file=sys.stderr)
                 continue
-            for sample in samples:
-                self.keep(sample, {})
+            for sample, row in zip(samples, sensing.rows):
+                if first is not None:
+                    first.append(row)
+                    n_samples = self.memory.n_samples() + 1
+                    if n_samples >= self.terms.batch or len(first) >= LOOKED_AT:
+                        self.look("-", first, yes, len(first) - 1, app=True)
+                        first = None
+                if not self.keep(sample, {}, first=first):
+                    n_skipped += 1
+                    if n_skipped <= SHOWN:
+                        print("skipped a sample: the buffer is full.", file=sys.stderr)
             if samples and time.monotonic() >= later:
                 try:
                     self.check_in(0.0)
@@ -1373,8 +1409,11 @@ class Device:
             return ALL_MADE
         return f"{self.memory.n_samples()} of {self.terms.batch} samples wait for a check-in."
 
-    def keep(self, sample: Sample, place: dict[str, Any]) -> bool:
-        """Keep a sample, unless another process has taken it; False while the buffer is full."""
+    def keep(self, sample: Sample, place: dict[str, Any], **changes: Any) -> bool:
+        """Keep a sample, unless another process has taken it; False while the buffer is full.
+
+        Other changes of what is remembered are written with it.
+        """
         with self.memory.change(self.name) as state:
             taken = state["sources"]  # by other processes, too
             if any(place[path][0] <= taken.get(path, (0,))[0] for path in place):
@@ -1383,12 +1422,21 @@ class Device:
                 return False
             self.memory.db.execute("INSERT INTO buffer VALUES (?)", (json.dumps(sample),))
             taken.update(place)
+            state.update(changes)
         return True
 
-    def look(self, source: str, rows: list[list[float | None]], yes: bool, kept: int = 0) -> None:
-        """Ask before anything is spent on rows that look wrong; no answer is no.
+    def look(
+        self,
+        source: str,
+        rows: list[list[float | None]],
+        yes: bool,
+        kept: int = 0,
+        app: bool = False,
+    ) -> None:
+        """Ask before anything is spent on rows that look wrong; without an answer, stop.
 
-        The last `kept` samples in the buffer are from the same source, and are forgotten then.
+        When it stops, it forgets the last `kept` samples in the buffer, which are from the same
+        source, and with `app` the rows of a sensor app that waited for the look.
         """
         said = doubt_about(self.terms, rows)
         if said and (yes or (source != "-" and sys.stdin.isatty())):
@@ -1397,21 +1445,24 @@ class Device:
                 return
         if said:
             newest = "SELECT rowid FROM buffer ORDER BY rowid DESC LIMIT ?"
-            with self.memory.change(self.name):
+            with self.memory.change(self.name) as state:
                 self.memory.db.execute(f"DELETE FROM buffer WHERE rowid IN ({newest})", (kept,))
-            raise Problem(f"{said} Nothing was spent on them. {LOOK_AGAIN}", "rows")
+                if app:
+                    state["first"] = []
+            remedy = APP_REMEDY if app else REMEDY
+            raise Problem(f"{said} Nothing was spent on them. {remedy}", "rows")
 
     def done(self) -> bool:
-        """Whether all check-ins are made, by our count or the server's, and none waits."""
+        """Return whether all check-ins are made, by our count or the server's, and none waits."""
         state = self.memory.read(self.name)
         every = state["number"] >= self.terms.checkins or "ended" in state
         return bool(every and not state["outbox"])
 
     def check_in(self, wait: float) -> None:
-        """Send what waits; with a full minibatch, tell one number of it.
+        """Send what waits; with a full minibatch, send one number about it.
 
         What is refused is tried again for `wait` seconds, or dropped: see `deliver`. What only a
-        person can change is raised. tests/vectors/behaviour.json has it all.
+        person can change is raised. tests/vectors/behaviour.json has every case.
         """
         deadline, failures, state = time.monotonic() + wait, 0, self.memory.read(self.name)
         if state.get("ended") in GIVE_UP_ON | {"copied"}:
@@ -1425,7 +1476,7 @@ class Device:
                     number = self.memory.read(self.name)["number"] + 1
                     model, started = self.check_out(number), time.monotonic()
                     self.release(number, *model)
-                    # How long it took must not tell what was drawn, or from which samples.
+                    # The time it took must not show what was drawn, or from which samples.
                     slot = self.terms.slots * SLOT
                     time.sleep(slot - (time.monotonic() - started) % slot)
                 self.deliver()
@@ -1447,7 +1498,7 @@ class Device:
             time.sleep(pause)
 
     def check_out(self, number: int) -> tuple[int, list[float]]:
-        """The model's version and w, if they make sense, on the terms that were agreed to.
+        """Fetch the model's version and w; they must make sense and be on the agreed terms.
 
         A check-in that evaluates gets the model that people use, and the others the newest w.
         """
@@ -1472,15 +1523,15 @@ class Device:
         return version, list(w)
 
     def place(self, number: int) -> str:
-        """Where a check-in belongs: all of it is public, and none of it chosen by the device."""
+        """Return where a check-in belongs: it is all public, and not chosen by the device."""
         return f"{self.terms.sha256}\n{self.name}\n{number}"
 
     def release(self, number: int, version: int, w: list[float]) -> None:
-        """Turn the buffer into one number: the step that matters, so all of it or nothing.
+        """Turn the buffer into one number, all or nothing: privacy depends on this step.
 
         Samples leave the buffer, the cost enters the ledger and the message the outbox in one
-        commit. Before it nobody was told anything; after it the same bytes go out until they are
-        answered: a second choice would tell more of the same samples.
+        commit. Before it nothing was sent; after it the same bytes are sent until they are
+        answered: a second draw would reveal more about the same samples.
         """
         terms, db = self.terms, self.memory.db
         with self.memory.change(self.name) as state:
@@ -1500,9 +1551,9 @@ class Device:
             db.execute("DELETE FROM buffer")
 
     def deliver(self) -> None:
-        """Send what waits. What is refused was told all the same: its ε stays in the ledger.
+        """Send what waits. The server has read a refused check-in too: its ε stays in the ledger.
 
-        It is dropped, unless the same bytes may be accepted later.
+        A refused check-in is dropped, unless the same bytes may be accepted later.
         """
         state, refusal = self.memory.read(self.name), None
         outbox, record, key = state["outbox"], self.memory.record, state.get("record", "")
@@ -1531,12 +1582,12 @@ class Device:
             raise refusal
 
     def leave(self) -> str:
-        """The ledger stays: who joins again loses more, and it has to be added up."""
+        """Leave the task. The ledger stays, because a person who joins again loses more."""
         try:
             if self.memory.read(self.name).get("ended") not in GIVE_UP_ON:
                 self.server.call("DELETE", "/devices/me")
         except Problem as problem:
-            print(visible(f"The server was not told: {problem}"), file=sys.stderr)
+            print(visible(f"left without telling the server: {problem}"), file=sys.stderr)
         with suppress(OSError, Problem):  # a damaged record keeps nobody from leaving
             self.memory.record.end(self.memory.read(self.name).get("record", ""))
         with self.memory.change(self.name) as state:
@@ -1547,7 +1598,7 @@ class Device:
 
 
 def seconds(text: str) -> float:
-    """A time on the command line: no nan, and at most a day."""
+    """Read a time on the command line: not nan, and at most a day."""
     if not 0 <= float(text) <= 86_400:
         raise argparse.ArgumentTypeError(f"must lie in 0 … 86,400, found {text}.")
     return float(text)
@@ -1576,7 +1627,9 @@ def main() -> int:
         help="run: seconds from one sample to the next, at least",
     )
     parser.add_argument("--wait", type=seconds, default=300.0, help="run: seconds to try again")
-    parser.add_argument("--file", default="device.sqlite", help="all that the device remembers")
+    parser.add_argument(
+        "--file", default="device.sqlite", help="the file with everything that the device remembers"
+    )
     args = parser.parse_args()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
@@ -1594,7 +1647,7 @@ def main() -> int:
                     memory.overtaken()
             for entry in memory.read()["ledger"]:
                 print(visible(", ".join(f"{key} {value}" for key, value in entry.items())))
-            print(f"ε = {spent(memory):g} in all")
+            print(f"ε = {spent(memory):g} in total")
             if said := for_you(tallies := memory.read().get("tallies", []), off_by(memory)):
                 bars = [BARS[min(int(8 * share), 7)] for share in course(tallies)]
                 print(f"{said} Only this device knows it.")
@@ -1605,15 +1658,16 @@ def main() -> int:
                 print(device.leave())
             elif args.command == "label":
                 if bool(args.link) == args.none:
-                    raise Problem("name a label, or say --none.")
+                    raise Problem("a label must be named, found none. Name one, or use --none.")
                 print(device.set_label(args.link or None))
             else:
                 if args.format:
                     if args.source != "-":
-                        raise Problem("--format termux needs --source -.")
+                        raise Problem(f"--format termux needs --source -, found {args.source!r}.")
                     if args.label:
                         print(device.set_label(args.label))
-                    print(device.sense(sys.stdin, args.every))
+                    bounded = iter(lambda: sys.stdin.readline(LONGEST_OBJECT + 1), "")
+                    print(device.sense(bounded, args.every, args.yes))
                 else:
                     print(device.run(args.source, args.wait, args.yes))
                 code = 3 if device.done() else 0
@@ -1626,7 +1680,10 @@ def main() -> int:
             if not error.filename:  # standard output: what is left of it cannot be written
                 sys.stdout = None
             error = Problem(f"cannot use {error.filename or 'the output'}: {error.strerror}.")
-        print(visible(error) or "nobody answers here. Say --yes.", file=sys.stderr)
+        print(
+            visible(error) or "nobody answers here. Add --yes to go on without a question.",
+            file=sys.stderr,
+        )
         code = CODES.get(kind, 1) if args.command == "run" else 1
     return code
 

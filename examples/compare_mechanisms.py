@@ -49,8 +49,8 @@ for mechanism in mechanisms:
 
 # %% [markdown]
 # The same crowd in scikit-learn. `groups` says whose each row is; `bounds` are known beforehand,
-# and since amplitudes have a natural zero there is no intercept. `epsilon_` is what the person
-# who lost most has lost in all.
+# and amplitudes have a natural zero, so the model needs no intercept. `epsilon_` is the total ε of
+# the person who lost the most.
 
 # %%
 whose = data.assign(108, np.random.default_rng(0))

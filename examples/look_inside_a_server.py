@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Look inside a live server
 #
-# What does a server know of the people who teach it? Here a real server runs in a process of its
-# own, real devices join it over HTTP, each with its file, its ledger and exact chance. Then we
-# look at all that the server has. It needs `pip install '.[server,sim]'`.
+# What does a server know about the people who teach it? Here a real server runs in a separate
+# process, and real devices join it over HTTP, each with its own file, ledger and exact random
+# draws. Then we look at everything that the server has. It needs `pip install '.[server,sim]'`.
 
 # %%
 import atexit
@@ -26,7 +26,7 @@ from crowdml.server.log.fold import Fold
 from crowdml.simulation import load_activity
 
 # %% [markdown]
-# A task: three labels, ε = 4 for a person in all, one check-in of ten samples.
+# A task: three labels, a total of ε = 4 for a person, one check-in of ten samples.
 
 # %%
 task = Task.from_toml("""
@@ -97,11 +97,11 @@ for name in ("state", "version", "devices", "active_devices", "error"):
     print(f"{name:>15}: {statistics[name]}")
 
 # %% [markdown]
-# What the owner has, who holds the database: a log with a row for each check-in. It says which
-# device sent it, when and on which version, and what was told, which is all there is about
-# samples. A check-in that trains sends one of 1,024 directions. One that evaluates sends whether
-# the model was wrong about one sample, and one that counts sends the answer of one sample, both
-# by randomised response. Not even how many samples there were is sent.
+# What the owner has, who holds the database: a log with a row for each check-in. A row has the
+# device, the time, the model's version, and what was sent: nothing else is there about samples. A
+# check-in that trains sends one of 1,024 directions. One that evaluates sends whether the model
+# was wrong about one sample, and one that counts sends the answer of one sample, both by
+# randomised response. Not even how many samples there were is sent.
 
 # %%
 with closing(Store(server.database)) as store:
@@ -133,9 +133,8 @@ error = (model.predict(data.x_test) != truth).mean()
 print(f"error {error:.3f} after {len(log)} numbers from 40 people")
 
 # %% [markdown]
-# Why one number hides a person: whatever the ten samples were, each of the 1,024 was sent with
-# one of two probabilities. Their ratio is what the server can learn at most from having got this
-# one.
+# Why one number hides a person: for any ten samples, each of the 1,024 numbers is sent with one
+# of two probabilities. Their ratio is the most that the server can learn from the number it got.
 
 # %%
 choice = task.terms.mechanism().choice

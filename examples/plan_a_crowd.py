@@ -11,7 +11,8 @@ from crowdml.protocol import Task
 from crowdml.simulation import Gathering, ProgressBar, advise, load_activity
 
 # %% [markdown]
-# A task says what is learnt from what, and what a person loses by taking part: here ε = 4 in all.
+# A task says what is learnt from what, and what a person loses by taking part: here a total of
+# ε = 4.
 
 # %%
 STEPS = """
@@ -45,7 +46,7 @@ task = Task.from_toml(STEPS)
 
 # %% [markdown]
 # We expect 150 people who give 50 samples each. The package has recordings that resemble theirs.
-# Every mechanism is tried, with the samples told at once or in parts.
+# Every mechanism is tried, with the samples used in one check-in or in several.
 
 # %%
 data = load_activity()
@@ -54,7 +55,7 @@ advice = advise(task, crowd, data, progress=ProgressBar())
 print(advice.sentence)
 
 # %% [markdown]
-# All that was tried, the recommended setting in bold.
+# Every setting that was tried, the recommended one in bold.
 
 # %%
 advice
@@ -63,7 +64,7 @@ advice
 advice.plot("150 people, 50 samples each")
 
 # %% [markdown]
-# How small may the crowd be? A few sizes tell more than one.
+# How small may the crowd be? Try a few sizes.
 
 # %%
 for devices in (5, 15, 50, 150):

@@ -1,4 +1,4 @@
-"""The tutorial's people: made-up votes about a room, and a crowd that takes part with them.
+"""Make up the tutorial's people: votes about a room, and a crowd that takes part with them.
 
 python examples/room.py pilot > pilot.csv
 python examples/room.py votes [PERSON] > votes.csv
@@ -19,7 +19,7 @@ PILOT = (2001, 2002)
 
 
 def votes(person: int) -> Iterator[tuple[dict[str, float], str]]:
-    """What the sensors read when a person voted, and the vote."""
+    """Make up what the sensors read when a person voted, and the vote."""
     rng = random.Random(person)
     likes_it_warm = rng.gauss(0, 0.5)
     for _ in range(VOTES):
@@ -39,14 +39,14 @@ def print_pilot() -> None:
 
 
 def print_votes(person: str = "0") -> None:
-    """Another program may write the columns in another order."""
+    """Write the columns in another order, as another program may."""
     print("hour,light,temperature,humidity,vote")
     for at, vote in votes(int(person)):
         print(at["hour"], at["light"], at["temperature"], at["humidity"], vote, sep=",")
 
 
 def crowd(url: str, fingerprint: str, people: str = "150") -> None:
-    """Each person has a device with a file, a ledger and chance of its own."""
+    """Let each person take part with a device that has its own file, ledger and random draws."""
     with tempfile.TemporaryDirectory() as folder:
         for person in range(1, int(people) + 1):
             file = Path(folder) / str(person) / "room.device"

@@ -1,4 +1,4 @@
-"""A thermostat that takes part in the tutorial's task, in a few lines.
+"""Let a thermostat take part in the tutorial's task, in a few lines.
 
 python examples/thermostat.py https://127.0.0.1:8443 FINGERPRINT
 """
@@ -10,7 +10,7 @@ from crowdml import Device
 
 
 def read_sensors() -> dict[str, float]:
-    """Stand-in for real sensors, which give their readings in their own units."""
+    """Stand in for real sensors, which give their readings in their own units."""
     return {
         "temperature": random.uniform(16, 26),
         "humidity": random.uniform(30, 70),
@@ -20,7 +20,7 @@ def read_sensors() -> dict[str, float]:
 
 
 def ask_person(readings: dict[str, float]) -> str:
-    """Stand-in for a vote."""
+    """Stand in for a vote."""
     temperature = readings["temperature"]
     return "cold" if temperature < 19.5 else "warm" if temperature > 22.5 else "fine"
 

@@ -1,4 +1,4 @@
-"""Real MQTT brokers for tests: mosquitto on a free port, in a folder of its own."""
+"""Start real MQTT brokers for tests: mosquitto on a free port, in a separate folder."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ SBIN = f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin"
 
 
 def eventually(true: Callable[[], bool]) -> bool:
-    """Whether it becomes true before a busy machine would have made it so."""
+    """Return whether the condition becomes true within the patience for a busy machine."""
     deadline = time.monotonic() + PATIENCE
     while not true():
         if time.monotonic() > deadline:
@@ -37,7 +37,7 @@ def eventually(true: Callable[[], bool]) -> bool:
 
 @dataclass
 class Mosquitto:
-    """One broker, however often it starts, that remembers its sessions and says all it does."""
+    """Run one broker, which may start several times, keeps its sessions, and logs everything."""
 
     folder: Path
     guarded: bool = False
@@ -46,7 +46,7 @@ class Mosquitto:
 
     @property
     def source(self) -> str:
-        """The topic's address for those who may read it."""
+        """Return the topic's address, with user and password if the broker asks for them."""
         if self.guarded:
             return f"mqtts://{USER}:p%40ss%2Fword@localhost:{self.port}/{TOPIC}"
         return f"mqtt://127.0.0.1:{self.port}/{TOPIC}"
@@ -68,7 +68,7 @@ class Mosquitto:
         return self
 
     def stop(self, number: int = signal.SIGTERM) -> None:
-        """With SIGTERM it writes down what it knows; SIGKILL it does not notice."""
+        """Stop the broker: SIGTERM lets it save its sessions, SIGKILL does not."""
         if self.process:
             self.process.send_signal(number)
             self.process.wait(PATIENCE)
@@ -80,7 +80,7 @@ class Mosquitto:
                 client.publish(TOPIC, payload, qos=qos, retain=retain).wait_for_publish(PATIENCE)
 
     def retained(self) -> dict[str, bytes | bytearray]:
-        """What the broker keeps for those who come later."""
+        """Return what the broker keeps for later subscribers."""
         found: dict[str, bytes | bytearray] = {}
         done = threading.Event()
 

@@ -1,4 +1,4 @@
-"""`crowdml`, to be killed after a step has been made so often: `python listening.py STEP N …`."""
+"""Run `crowdml`, and kill it after the Nth call of a step: `python listening.py STEP N …`."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ STEPS: dict[str, tuple[type, str]] = {
 
 
 def deadly(function: Callable[..., Any], times: int) -> Callable[..., Any]:
-    """The function, until it has been called so often; then nothing more."""
+    """Call the function until it was called `times` times, then kill the process."""
     calls = 0
 
     def killing(*arguments: Any) -> Any:

@@ -94,7 +94,8 @@ def run(
     on_doubt = asking(yes, source)
     with Device(DeviceStore(find(file)), waiting=Waiting(jitter=jitter)) as device:
         if app_at:
-            fed = run_app(device, find(file), app_at, label, every, ca, discovery, wait, notes.skip)
+            options = (label, every, ca, discovery, wait, notes.skip, on_doubt)
+            fed = run_app(device, find(file), app_at, *options)
         elif address:
             fed = run_topic(device, address, ca, discovery, label, notes.skip, notes.note, on_doubt)
         else:

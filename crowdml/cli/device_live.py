@@ -79,6 +79,7 @@ def run_app(
     discovery: bool,
     wait: float,
     on_skip: Callable[[InvalidSample], None],
+    on_doubt: Callable[[str], bool],
 ) -> Fed:
     """Read a sensor app's messages until Ctrl-C, SIGTERM, or the end of the task or the pipe."""
     with closing(DeviceStore(file)) as store:
@@ -90,12 +91,11 @@ def run_app(
         address = source.address
         if isinstance(address, TopicAddress):
             return run_topic(
-                device, address, authorities, discovery, None, on_skip, say, intake=intake
+                device, address, authorities, discovery, None, on_skip, say, on_doubt, intake
             )
         with asked_to_stop() as stop:
-            return run_live(
-                device, intake, _open(device, file, address, intake, on_skip), stop.is_set, wait
-            )
+            opened = _open(device, file, address, intake, on_skip)
+            return run_live(device, intake, opened, stop.is_set, wait, on_doubt)
 
 
 def _open(

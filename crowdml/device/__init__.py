@@ -1,4 +1,4 @@
-"""Algorithm 1: buffer, outbox, the three routines, transport, sources, sensing."""
+"""Run Algorithm 1 on a device: buffer, outbox, the three routines, transport, sources, sensing."""
 
 from crowdml.device.account import Account, AccountEntry, Statement
 from crowdml.device.agreement import Agreement, Parameters

@@ -1,4 +1,4 @@
-"""The participant's account: what all devices of one folder told, and which samples they took.
+"""Keep the participant's account: what all devices of one folder sent, and which samples they took.
 
 It survives leaving and joining again, so that what a person loses is added up over tasks. It holds
 no sample and no name of a file: lines that were taken are known by a hash with a key of its own.
@@ -52,7 +52,7 @@ ENTER = "INSERT INTO record (device, number, checkin) VALUES (?, ?, ?)"
 
 
 class AccountEntry(NamedTuple):
-    """A check-in of a task.
+    """Describe one check-in of a task.
 
     Args:
         followed: Whether each of its samples is known to be in no other check-in of the task.
@@ -66,13 +66,13 @@ class AccountEntry(NamedTuple):
 
 @dataclass(frozen=True)
 class Statement:
-    """What a person has lost over all tasks that the account knows."""
+    """Sum up what a person has lost over all tasks that the account knows."""
 
     entries: tuple[AccountEntry, ...]
 
     @property
     def tasks(self) -> dict[tuple[str, str], Ledger]:
-        """What was told to each task, by its server and name."""
+        """Return what was sent to each task, by its server and name."""
         every = dict.fromkeys((entry.server, entry.task) for entry in self.entries)
         return {
             place: Ledger.of(
@@ -87,12 +87,12 @@ class Statement:
 
     @property
     def epsilon_per_sample(self) -> float:
-        """Of one that every task has used, each of them once."""
+        """Return the ε of a sample that every task has used once."""
         return Loss.sum(_dearest(ledger) for ledger in self.tasks.values()).total
 
     @property
     def epsilon_per_sample_at_worst(self) -> float:
-        """Of one that is also in every check-in whose samples could not be followed."""
+        """Return the ε of a sample that is also in each check-in that could not be followed."""
         losses = []
         for place in self.tasks:
             own = [entry for entry in self.entries if (entry.server, entry.task) == place]
@@ -102,12 +102,12 @@ class Statement:
 
     @property
     def epsilon_spent(self) -> float:
-        """Over all check-ins of all tasks."""
+        """Return the total ε of all check-ins of all tasks."""
         return Loss.sum(entry.event.loss for entry in self.entries).total
 
     @property
     def epsilon_per_person(self) -> float:
-        """For replacing everything that was ever used, in all tasks."""
+        """Return the ε for replacing every sample that was ever used in any task."""
         return Loss.sum(entry.event.whole_loss for entry in self.entries).total
 
 
@@ -116,7 +116,7 @@ def _dearest(ledger: Ledger) -> Loss:
 
 
 class SampleMark(NamedTuple):
-    """What a sample of a source is known by.
+    """Identify a sample of a source without its content.
 
     Args:
         mark: A hash of all lines up to its own, with the account's key.
@@ -128,7 +128,7 @@ class SampleMark(NamedTuple):
 
 
 class Account:
-    """A file beside those of the devices; there is none before something is to be remembered."""
+    """Open the account's file beside those of the devices; the first entry creates it."""
 
     def __init__(self, folder: Path) -> None:
         self.file = folder / FILE
@@ -170,7 +170,7 @@ class Account:
                 self._database.execute("DELETE FROM record WHERE device = ?", (device,))
 
     def newest(self, device: str) -> int | None:
-        """The number of the device's last recorded check-in; None without a record."""
+        """Return the number of the device's last recorded check-in; None without a record."""
         if not self.exists:
             return None
         query = "SELECT max(number) FROM record WHERE device = ?"
@@ -191,7 +191,7 @@ class Account:
         return known is None or bool(known[0] == checkin)
 
     def recorded_after(self, device: str, number: int) -> list[tuple[str, bool, bytes]]:
-        """Check-ins with higher numbers, in order: id, whether followed, and the event."""
+        """Return check-ins with higher numbers, in order: id, whether followed, and the event."""
         query = (
             "SELECT checkin, followed, event FROM record JOIN told USING (checkin) "
             "WHERE device = ? AND number > ? ORDER BY number"
@@ -199,7 +199,7 @@ class Account:
         return self._database.rows(query, (device, number))
 
     def take(self, mark: bytes) -> bool:
-        """Whether nobody had taken this sample; from now on somebody has."""
+        """Mark a sample as taken; return whether it was not taken before."""
         query = "INSERT INTO taken VALUES (?) ON CONFLICT DO NOTHING"
         with self._database.transaction():
             return self._database.execute(query, (mark,)).rowcount == 1
@@ -210,7 +210,7 @@ class Account:
 
     @cached_property
     def key(self) -> bytes:
-        """Random: without it the marks tell nothing, not even of samples that can be guessed."""
+        """Return the marks' random key; without it, not even a guessed sample is recognised."""
         with self._database.transaction():
             query = "INSERT INTO participant VALUES (1, ?) ON CONFLICT DO NOTHING"
             self._database.execute(query, (secrets.token_bytes(32),))
@@ -230,7 +230,7 @@ class Account:
 
 
 class Trail:
-    """Which lines of files a task has taken, under whatever name, and whether it may again."""
+    """Know which lines of files a task has taken, under any name, and whether it may again."""
 
     def __init__(self, account: Account, task: str, again: bool = False) -> None:
         self._account = account
@@ -238,12 +238,12 @@ class Trail:
         self._again = again
 
     def mark(self, sha256: str, nth: int = 0) -> SampleMark:
-        """Of the nth sample that ends with the line up to which the file has this hash."""
+        """Return the mark of the nth sample whose last line ends where the file has this hash."""
         known_by = f"{self._task}\n{sha256}\n{nth}".encode()
         return SampleMark(hmac.digest(self._account.key, known_by, "sha256")[:16], self._again)
 
     def last(self, hashes: Iterator[str]) -> int:
-        """The number of the last line, of those with these hashes, that has given a sample."""
+        """Return the number of the last line, found by its hash, that has given a sample."""
         if self._again or not self._account.exists:
             return 0
         took, newest = self._account.took, 0

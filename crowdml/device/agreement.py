@@ -1,4 +1,4 @@
-"""What was agreed to, put to work: Device Routines 2 and 3, with every promise checked."""
+"""Apply the agreed terms: Device Routines 2 and 3, with every promise checked."""
 
 import hashlib
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ from crowdml.types import Array
 
 
 class Approval(NamedTuple):
-    """A check-in that the ledger has approved, made once and spent exactly as it is.
+    """Hold a check-in that the ledger has approved; it is made once and spent exactly as approved.
 
     Args:
         n_samples: How many samples it uses: the oldest ones in the buffer.
@@ -51,7 +51,7 @@ class Approval(NamedTuple):
 
 
 class Parameters(NamedTuple):
-    """What was checked out.
+    """Hold what was checked out.
 
     Args:
         w: Where the gradient is taken; the exported model for a check-in that evaluates.
@@ -63,9 +63,9 @@ class Parameters(NamedTuple):
 
 
 class Agreement:
-    """The pinned terms and the participant's limits, and all that follows from them.
+    """Hold the pinned terms and the participant's limits, and what follows from them.
 
-    Nothing that a server says later enters here, but w.
+    Of what a server says later, only w is used here.
     """
 
     def __init__(self, identity: Identity) -> None:
@@ -78,19 +78,19 @@ class Agreement:
         self._mechanism = self.terms.mechanism()
 
     def features(self, x: Readings) -> Array:
-        """x as a sample has it: D numbers made of the readings, with ‖x‖ ≤ 1."""
+        """Return x as a sample has it: D numbers made of the readings, with ‖x‖ ≤ 1."""
         features, row = self.terms.features, cast(npt.ArrayLike, x)
         if isinstance(x, Mapping) or features.names or features.transforms:
             row = features.scaled(features.values(x))
         return bound_features(row, features.count, self._mechanism.norm)
 
     def target(self, y: object) -> float:
-        """y as a sample has it: the number of a label, or a real target."""
+        """Return y as a sample has it: the number of a label, or a real target."""
         labels = self.terms.target.labels
         return check_target(target_of(y, labels) if labels else y, len(labels))
 
     def fulfilled(self, ledger: Ledger) -> bool:
-        """Whether all check-ins that were agreed to are made."""
+        """Return whether all check-ins that were agreed to are made."""
         most = self.terms.collection.checkins
         return most is not None and self._next_number(ledger) > most
 
@@ -98,11 +98,11 @@ class Agreement:
         return len(ledger.events) - self._earlier + 1
 
     def role(self, place: Place) -> Role | None:
-        """The role of a check-in; None where check-ins have no roles."""
+        """Return the role of a check-in; None where check-ins have no roles."""
         return self._mechanism.role(place)
 
     def accept(self, checked_out: CheckedOut) -> Parameters:
-        """The parameters of a check-out, if it is on the agreed terms and makes sense."""
+        """Return the parameters of a check-out, if it is on the agreed terms and makes sense."""
         checkout, terms_sha256 = checked_out
         self._require_terms(terms_sha256)
         if checkout.state.final:
@@ -118,7 +118,7 @@ class Agreement:
             raise Unreachable(f"the server's answer makes no sense: {error}") from error
 
     def accept_learnt(self, data: bytes) -> LearntModel:
-        """The model that a server says it has learnt, if that was on the agreed terms."""
+        """Return the model that a server has learnt, if it was learnt on the agreed terms."""
         try:
             model = read_model(data, "the server's answer", self._largest_model)
             expected, found = self.terms.features.count, model.n_features_in_
@@ -131,12 +131,12 @@ class Agreement:
 
     @property
     def _largest_model(self) -> int:
-        """The most bytes of a model with the agreed numbers and names, as npz or as JSON."""
+        """Return the largest size, in bytes, of a model with the agreed numbers and names."""
         n_names = self.terms.features.count + len(self.terms.target.labels)
         return 100_000 + 32 * self._model.size + 600 * n_names
 
     def _decoded(self, checkout: Checkout, parameters: bytes) -> Array:
-        """Version 0 of a task with a start must be the start that was agreed to."""
+        """Decode w; version 0 of a task with a start must be the start that was agreed to."""
         start = self.terms.model.start
         if start is not None and not checkout.version:
             found = hashlib.sha256(parameters).hexdigest()
@@ -201,7 +201,7 @@ def require_successor(terms: Terms, old: Terms, n_samples: int) -> None:
             f"{terms.promise.sentences['not_private']} Leave it, or "
             "join it anew."
         )
-    # Samples that were taken under the old terms must be samples under the new ones.
+    # Samples that were taken under the old terms must be valid under the new ones.
     without_words = [msgspec.structs.replace(t.features, description="") for t in (terms, old)]
     shapes = list(zip(without_words, (terms.target.labels, old.target.labels), strict=True))
     if n_samples and shapes[0] != shapes[1]:

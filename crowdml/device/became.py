@@ -4,16 +4,37 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from crowdml.errors import Unreachable
 from crowdml.phrase import Phrase
 from crowdml.protocol import Estimate, Statistics, known, share_range
 
 
 class PastError(NamedTuple):
-    """The error of the crowd's model after `version` check-ins, as it was estimated then."""
+    """Hold the error of the crowd's model after `version` check-ins, as it was estimated then."""
 
     version: int
     value: float
     margin: float
+
+
+def read_errors(table: bytes) -> list[PastError]:
+    r"""Read the table of a task's errors, as the portal writes it in CSV.
+
+    Raises:
+        Unreachable: The table is not one of three numbers a line below a line of names.
+
+    >>> read_errors(b"checkins,error,margin\r\n20,0.25,0.1\r\n")
+    [PastError(version=20, value=0.25, margin=0.1)]
+    """
+    try:
+        rows = [map(float, line.split(",")) for line in table.decode().split()[1:]]
+        found = [PastError(int(version), value, margin) for version, value, margin in rows]
+    except (ValueError, OverflowError) as error:
+        raise Unreachable(f"the server's answer makes no sense: {error}.") from error
+    for each in found:
+        if each.version < 0 or not math.isfinite(each.value) or not each.margin >= 0:
+            raise Unreachable(f"the server's answer makes no sense: an error of {each.value}.")
+    return found
 
 
 def what_became(

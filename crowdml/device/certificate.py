@@ -1,4 +1,4 @@
-"""Trusting one certificate by its fingerprint."""
+"""Trust one certificate by its fingerprint."""
 
 import hashlib
 import re
@@ -14,7 +14,7 @@ WRONG_DATES = (9, 10)
 
 
 def fetch_pinned(host: str, port: int, fingerprint: str, timeout: float) -> str:
-    """The server's certificate in PEM, if it has this SHA-256 fingerprint.
+    """Fetch the server's certificate in PEM, if it has this SHA-256 fingerprint.
 
     Only a handshake is made: nothing is sent to a server that is not yet trusted.
     """
@@ -45,12 +45,12 @@ def fetch_pinned(host: str, port: int, fingerprint: str, timeout: float) -> str:
 
 
 def fingerprint_of(certificate: str) -> str:
-    """SHA-256 of a certificate in PEM."""
+    """Return the SHA-256 of a certificate in PEM."""
     return hashlib.sha256(ssl.PEM_cert_to_DER_cert(certificate)).hexdigest()
 
 
 def trust_only(certificate: str) -> ssl.SSLContext:
-    """Make a context that accepts this certificate alone, whatever its names, while it is valid."""
+    """Make a context that accepts only this certificate, with any name, while it is valid."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN

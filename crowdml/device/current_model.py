@@ -11,7 +11,7 @@ FRESH = 3600.0
 
 
 class CurrentModel:
-    """Fetches the model when it is first needed, and again once it is old or of other terms."""
+    """Fetch the model when it is first needed, and again once it is old or of other terms."""
 
     def __init__(self, membership: Membership) -> None:
         self._membership = membership
@@ -19,7 +19,7 @@ class CurrentModel:
         self._old = 0.0
 
     def get(self) -> LearntModel:
-        """The model on the agreed terms; an old one if the server cannot be reached."""
+        """Return the model on the agreed terms; an old one if the server cannot be reached."""
         self._membership.refresh()
         agreement, model = self._membership.agreement, self._model
         known = agreement.terms_sha256

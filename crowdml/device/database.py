@@ -1,4 +1,4 @@
-"""A SQLite file, private to its owner, that forgets what it is told to forget."""
+"""Open an SQLite file that only its owner can read, and that overwrites what is deleted."""
 
 import sqlite3
 import stat
@@ -25,7 +25,7 @@ REMEDIES = {
 
 
 class PrivateDatabase:
-    """One file of one program, which several processes may use at once.
+    """Open one file of one program, which several processes may use at once.
 
     Args:
         schema: The statements that make the tables of a new file.
@@ -55,7 +55,7 @@ class PrivateDatabase:
             raise
 
     def _require_own(self) -> int:
-        """Return the version of the tables, 0 for a new file; leave a file of others as it is."""
+        """Return the version of the tables, 0 for a new file; leave other programs' files alone."""
         version = int(self.execute("PRAGMA user_version").fetchone()[0])
         if not version and self.execute("SELECT 1 FROM sqlite_master").fetchone():
             raise DeviceError(f"{self.file} is another database. Name a {self._kind}.")
@@ -68,7 +68,7 @@ class PrivateDatabase:
 
     def _prepare(self, schema: str) -> None:
         self.execute("PRAGMA journal_mode = WAL")
-        # Not left to how SQLite was built: what is deleted is overwritten with zeros.
+        # Not left to how SQLite was built: deleted content is overwritten with zeros.
         self.execute("PRAGMA secure_delete = ON")
         self.execute("PRAGMA temp_store = MEMORY")
         with self.transaction(durable=True):
@@ -106,7 +106,7 @@ class PrivateDatabase:
 
     @contextmanager
     def transaction(self, durable: bool = False) -> Iterator[None]:
-        """All or nothing, alone; if durable, on disk at its end, with all that was before it."""
+        """Run a transaction alone; if durable, it and all before it are on disk at its end."""
         if durable:
             self.execute("PRAGMA synchronous = FULL")
         try:
@@ -140,7 +140,7 @@ class PrivateDatabase:
 
 
 def _narrow(file: Path) -> None:
-    """Let the owner alone read and write the database's files, whoever has widened them."""
+    """Let only the owner read and write the database's files, if somebody has widened access."""
     for path in (Path(f"{file}{suffix}") for suffix in SUFFIXES):
         with suppress(FileNotFoundError):
             if stat.S_IMODE(path.stat().st_mode) & 0o077:

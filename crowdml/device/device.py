@@ -1,4 +1,4 @@
-"""Algorithm 1: a device that collects, checks out, sanitises and checks in."""
+"""Run Algorithm 1: a device that collects, checks out, sanitises and checks in."""
 
 import threading
 import time
@@ -24,7 +24,7 @@ from crowdml.protocol import Readings, Terms
 
 
 class Device:
-    """Takes part in one task.
+    """Take part in one task.
 
     Samples leave only as sanitised averages of b or more:
 
@@ -103,59 +103,59 @@ class Device:
 
     @property
     def terms(self) -> Terms:
-        """What was agreed to."""
+        """Return the terms that were agreed to."""
         return self._membership.agreement.terms
 
     @property
     def ledger(self) -> Ledger:
-        """What this device has told in this task, and what it cost."""
+        """Return what this device has sent in this task, and what it cost."""
         return self._store.ledger
 
     @property
     def answers(self) -> dict[str, str]:
-        """What the server said to each check-in, in order."""
+        """Return the server's answer to each check-in, in order."""
         return self._store.answers
 
     @property
     def n_answered(self) -> int:
-        """Check-ins that the server has answered."""
+        """Count the check-ins that the server has answered."""
         return sum(answer != "waiting" for answer in self.answers.values())
 
     @property
     def identity(self) -> Identity:
-        """Who the device is to the server, and where that is."""
+        """Return who the device is to the server, and where the server is."""
         return self._membership.identity
 
     @property
     def n_samples(self) -> int:
-        """Samples in the buffer."""
+        """Count the samples in the buffer."""
         return self._store.n_samples
 
     @property
     def pending(self) -> bool:
-        """Whether a check-in waits to be sent or answered."""
+        """Return whether a check-in waits to be sent or answered."""
         return self._store.pending is not None
 
     @property
     def ended(self) -> str | None:
-        """Why the device has stopped, for good or because the task has ended, if it has."""
+        """Return why the device has stopped, by itself or with the task; None while it runs."""
         return self._membership.ended
 
     @property
     def account(self) -> Account:
-        """What all devices of this one's folder told, over all tasks."""
+        """Return what all devices in this device's folder have sent, over all tasks."""
         return self._store.account
 
     def trail(self, again: bool = False) -> Trail:
-        """Which lines of files this task has taken; they may be taken again if that is asked."""
+        """Return which lines of files this task has taken; with `again` they may be taken again."""
         return Trail(self._store.account, self._membership.identity.task, again)
 
     def position(self, path: str) -> Position | None:
-        """How far a source of samples was taken."""
+        """Return how far a source of samples was taken."""
         return self._store.position(path)
 
     def predict(self, x: Readings) -> str | float:
-        """What the crowd's model says of x, a label's name or a number; nothing is told of x.
+        """Predict a label's name or a number for x with the crowd's model; nothing is sent about x.
 
         The model is the one that is exported. It is fetched when it is first needed and renewed
         after an hour, if the server can be reached.
@@ -239,12 +239,12 @@ class Device:
             time.sleep(max(min(self._waiting.seconds, deadline - time.monotonic()), 0.01))
 
     def excluded(self) -> str | None:
-        """Ask the server whether it still knows this device; why not, if it does not."""
+        """Ask the server whether it still knows this device; return why not, or None if it does."""
         with self._lock:
             return self._membership.ask_presence()
 
     def current_terms(self) -> Offer:
-        """The terms that the server has now, which may differ from those agreed to."""
+        """Fetch the terms that the server has now, which may differ from those agreed to."""
         return self._membership.current_terms()
 
     def agree(self, terms_sha256: str) -> Terms:

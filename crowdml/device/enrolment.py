@@ -1,4 +1,4 @@
-"""Joining a task: read the terms, decide, pin them, get a token."""
+"""Join a task: read the terms, decide, pin them, get a token."""
 
 import re
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ SENSIBLE = re.compile("[!-~]{1,200}")
 
 
 class Offer(NamedTuple):
-    """Terms to agree to: what they say, the text itself, and its hash."""
+    """Hold terms to agree to: what they say, the text itself, and its hash."""
 
     terms: Terms
     text: str
@@ -31,7 +31,7 @@ class Offer(NamedTuple):
 
 
 class JoinOptions(TypedDict, total=False):
-    """What a participant asks for when joining.
+    """List what a participant can ask for when joining.
 
     Args:
         invite: An invite code, where the task asks for one.
@@ -74,7 +74,7 @@ def default_limits(terms: Terms) -> Limits:
 
 
 def read_terms(view: TaskView, task: str) -> Offer:
-    """The terms in a task's description, which must carry the task's name and their own hash."""
+    """Read the terms in a task's description; they must have the task's name and their own hash."""
     terms = Terms.parse(view.terms)
     if terms.task != task or terms_hash(view.terms) != view.terms_sha256:
         raise TermsChanged(
@@ -86,7 +86,7 @@ def read_terms(view: TaskView, task: str) -> Offer:
 def enrol(
     url: str, task: str, transport: Transport | None = None, **join_options: Unpack[JoinOptions]
 ) -> Identity:
-    """A new identity; nothing is kept unless all of this succeeds."""
+    """Get a new identity from the server; nothing is stored unless every step succeeds."""
     fingerprint, insecure_http = (
         join_options.get("fingerprint"),
         join_options.get("insecure_http", False),
@@ -109,7 +109,7 @@ def enrol(
         if not promise.private and not join_options.get("accept_no_privacy"):
             raise NotPrivate(
                 f"the task {task} is NOT PRIVATE. {promise.sentences['not_private']} To join all "
-                "the same, say --accept-no-privacy (in Python, accept_no_privacy=True)."
+                "the same, add --accept-no-privacy (in Python, accept_no_privacy=True)."
             )
         enrolled = server.enrol(Enrol(offer.sha256, join_options.get("invite")))
         if not all(map(SENSIBLE.fullmatch, (enrolled.device, enrolled.token))):
@@ -130,7 +130,7 @@ def enrol(
 def joined_again(
     known: Identity, file: Path, url: str, task: str, **join_options: Unpack[JoinOptions]
 ) -> Identity:
-    """The identity as it is, with the limits that are wished for; nothing else is changed."""
+    """Return the identity with the given limits; nothing else is changed."""
     if (known.url.rstrip("/"), known.task) != (url.rstrip("/"), task):
         raise DeviceError(
             f"{file} has joined {known.task} at {known.url}. Leave that, or use another file."
@@ -172,7 +172,7 @@ def rejoin(store: DeviceStore, offer: Offer, url: str, **join_options: Unpack[Jo
 def moved(
     identity: Identity, url: str, fingerprint: str | None, insecure_http: bool = False
 ) -> Identity:
-    """The same device of the same task on the same terms, at another address of its server."""
+    """Return the same device, task and terms, at another address of its server."""
     certificate = pin(url, fingerprint) if fingerprint else None
     with closing(HttpTransport(url, identity.task, certificate, insecure_http)) as server:
         offer, agreed = read_terms(server.task(), identity.task), terms_hash(identity.terms)
@@ -187,7 +187,7 @@ def moved(
 
 
 def pin(url: str, fingerprint: str) -> str:
-    """The certificate with this fingerprint at this address."""
+    """Fetch the certificate with this fingerprint at this address."""
     parts = split_root(url)
     if parts.scheme != "https":
         raise InvalidInput(f"a fingerprint needs an https:// address, found {url!r}.")

@@ -22,11 +22,11 @@ LONGEST_WAIT = 3600.0
 
 
 class CopyFound(Exception):
-    """Another copy of the device's file has sent check-ins; they are in the ledger."""
+    """Report that another copy of the device's file has sent check-ins; they are in the ledger."""
 
 
 class Exchange:
-    """Sends what waits, and turns a full buffer into the next check-in.
+    """Send what waits, and turn a full buffer into the next check-in.
 
     Args:
         on_step: Called with the name of each step of a check-in.
@@ -49,7 +49,7 @@ class Exchange:
         self._on_step = on_step
 
     def something_to_do(self, summary: StoreSummary) -> bool:
-        """Whether a check-in waits, or a minibatch is full."""
+        """Return whether a check-in waits, or a minibatch is full."""
         return not self._membership.ended and (summary.pending or self._fills_a_batch(summary))
 
     def sync(self, summary: StoreSummary) -> Outcome:
@@ -81,7 +81,7 @@ class Exchange:
             return self._refused(error)
 
     def _attempt(self) -> Outcome:
-        """One round: an old check-in first, then a new one."""
+        """Make one round: send an old check-in first, then a new one."""
         outcome = Outcome.COLLECTED
         checkin = self._store.pending
         if checkin:
@@ -111,8 +111,8 @@ class Exchange:
             raise CopyFound
         n_samples = self._store.n_samples
         if n_samples < agreement.terms.collection.batch:
-            return None  # another process has used them meanwhile
-        # Before the check-out, so that a spent budget costs no traffic.
+            return None  # another process has used the samples meanwhile
+        # Before the check-out, so that a spent budget causes no traffic.
         approval = agreement.approve(self._store.ledger, n_samples)
         token, role = membership.identity.token, agreement.role(approval.place)
         checked_out = membership.transport.checkout(token, role)
@@ -157,7 +157,7 @@ class Exchange:
         return Outcome.CHECKED_IN
 
     def _refused(self, error: Rejected) -> Outcome:
-        """The server said no: end, ask, wait, or go on with the next minibatch.
+        """Handle the server's refusal: end, ask, wait, or go on with the next minibatch.
 
         `tests/vectors/behaviour.json` says what every device does after each kind.
         """
@@ -180,12 +180,12 @@ class Exchange:
         return self._waiting.hold(why, _patience(error.extra.get("retry_after")))
 
     def _await_consent(self) -> Outcome:
-        """Try nothing more by itself: the participant agrees, or starts the device again."""
+        """Make no more attempts until the participant agrees, or starts the device again."""
         return self._waiting.hold(Outcome.TERMS, math.inf)
 
 
 def _patience(retry_after: object) -> float:
-    """The seconds that the server asks to wait, within reason."""
+    """Return the seconds that the server asks to wait, up to `LONGEST_WAIT`."""
     if isinstance(retry_after, bool) or not isinstance(retry_after, int | float):
         return 0.0
     return float(min(retry_after, LONGEST_WAIT)) if retry_after >= 0 else 0.0

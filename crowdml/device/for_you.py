@@ -21,7 +21,7 @@ BARS = "▁▂▃▄▅▆▇█"
 
 
 class RightCount(NamedTuple):
-    """Of the samples of one check-in, how many the crowd's model was right about."""
+    """Count the samples of one check-in that the crowd's model was right about."""
 
     right: int
     samples: int

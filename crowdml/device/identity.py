@@ -1,4 +1,4 @@
-"""Who a device is."""
+"""Describe who a device is."""
 
 import secrets
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from crowdml.tables import check_kind
 
 @dataclass(frozen=True)
 class Identity:
-    """Who the device is, where it takes part and what it agreed to.
+    """Hold who the device is, where it takes part and what it agreed to.
 
     Args:
         earlier: Check-ins in the ledger that an earlier device has sent with this file: they count

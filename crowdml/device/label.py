@@ -22,7 +22,7 @@ def set_label(store: DeviceStore, label: str | None, at: int) -> str | None:
     labels = Agreement(identity).terms.target.labels
     answer = label_of(label or "", labels)
     if label is not None and answer is None:
-        raise InvalidSample("a label must not be empty. Say --none to collect nothing.")
+        raise InvalidSample("a label must not be empty. Use --none to collect nothing.")
     name = None if answer is None else str(answer)
     store.streams.label = CurrentLabel(name, at)
     return name

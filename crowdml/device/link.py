@@ -1,4 +1,4 @@
-"""The link that a participant is given, taken apart."""
+"""Read the link that a participant is given."""
 
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -9,14 +9,14 @@ from crowdml.tables import check_kind
 
 
 class Link(NamedTuple):
-    """A server's root and the name of a task there."""
+    """Hold a server's root and the name of a task there."""
 
     root: str
     task: str
 
 
 class Root(NamedTuple):
-    """A server's address, taken apart."""
+    """Hold the parts of a server's address."""
 
     scheme: str
     hostname: str
@@ -25,14 +25,14 @@ class Root(NamedTuple):
 
 
 def split_root(url: str) -> Root:
-    """The parts of a server's root.
+    """Split a server's root into its parts.
 
     >>> split_root("https://crowd.example:8443")
     Root(scheme='https', hostname='crowd.example', port=8443, path='')
     """
     try:
         parts = urlsplit(url)
-        # What a host may be called is decided where names are looked up, and there not clearly.
+        # Which host names are valid is decided where they are looked up, by rules that differ.
         host = (parts.hostname or "").encode("idna")
         if parts.scheme in ("http", "https") and host:
             return Root(parts.scheme, parts.hostname or "", parts.port, parts.path)
@@ -42,7 +42,7 @@ def split_root(url: str) -> Root:
 
 
 def read_link(url: str, task: str | None = None) -> Link:
-    """The parts of a link such as https://host/join/activity, or of a root and a task's name.
+    """Read a link such as https://host/join/activity, or a root and a task's name.
 
     >>> read_link("https://crowd.example/join/activity")
     Link(root='https://crowd.example', task='activity')

@@ -1,4 +1,4 @@
-"""A learnt model, from a file or from the server that learnt it."""
+"""Load a learnt model, from a file or from the server that learnt it."""
 
 from contextlib import closing
 from pathlib import Path
@@ -14,7 +14,7 @@ from crowdml.tables import check_kind, read_file
 def load_model(
     source: Path | str, *, fingerprint: str | None = None, insecure_http: bool = False
 ) -> LearntModel:
-    """The model as an estimator: `predict`, `predict_proba`, `classes_`, `feature_names_in_`.
+    """Load the model as an estimator: `predict`, `predict_proba`, `classes_`, `feature_names_in_`.
 
     It takes features as the task describes them, does with them what devices do, and works in
     scikit-learn's pipelines. `model.about` says what it was learnt under.

@@ -25,7 +25,7 @@ COPIED = (
 
 
 class Membership:
-    """Who the device is, what it agreed to, and whether it has ended.
+    """Know who the device is, what it agreed to, and whether it has ended.
 
     Args:
         store: The device's file, which other processes may change.
@@ -46,20 +46,20 @@ class Membership:
         self.agreement = Agreement(identity)
         self.transport = transport or _connect(identity)
         if self.ended is None and self.fulfilled and store.pending is None:
-            self.end(ALL_MADE)  # a process that was killed could not say so
+            self.end(ALL_MADE)  # a process that was killed could not record its end
 
     @property
     def ended(self) -> str | None:
-        """Why the device has stopped, for good or because the task has ended, if it has."""
+        """Return why the device has stopped, by itself or with the task; None while it runs."""
         return self.identity.ended or self.over
 
     @property
     def fulfilled(self) -> bool:
-        """Whether all check-ins that were agreed to are made."""
+        """Return whether all check-ins that were agreed to are made."""
         return self.agreement.fulfilled(self._store.ledger)
 
     def refresh(self) -> None:
-        """Another process may have changed limits, agreed to other terms, or left."""
+        """Read what another process may have changed: limits, terms, or the end."""
         if self.identity.ended == LEFT:
             return
         identity = self._store.identity if self._store.changed() else None
@@ -73,7 +73,7 @@ class Membership:
             raise DeviceError("this device has left its task. Join again.")
 
     def remember(self, identity: Identity) -> None:
-        """Store a changed identity, and go by it."""
+        """Store a changed identity, and use it from now on."""
         self._store.identity = identity
         self._adopt(identity)
 
@@ -82,7 +82,7 @@ class Membership:
         self.remember(replace(self.identity, ended=why))
 
     def ask_presence(self) -> str | None:
-        """Ask the server whether it still knows this device; why not, if it does not."""
+        """Ask the server whether it still knows this device; return why not, or None if it does."""
         if self.ended is None:
             try:
                 self.transport.checkout(self.identity.token)
@@ -92,7 +92,7 @@ class Membership:
         return None if self.identity.ended in (None, ALL_MADE, COPIED, LEFT) else self.ended
 
     def current_terms(self) -> Offer:
-        """The terms that the server has now, which may differ from those agreed to."""
+        """Fetch the terms that the server has now, which may differ from those agreed to."""
         return read_terms(self.transport.task(), self.identity.task)
 
     def agree(self, terms_sha256: str) -> Terms:
@@ -109,18 +109,18 @@ class Membership:
         return offer.terms
 
     def leave(self, erase: bool, notices: Notices) -> None:
-        """Tell the server, as well as it can be told, and forget everything here."""
+        """Report leaving to the server, if it can be reached, and forget everything here."""
         if self._gone:
             return
         self.refresh()
         try:
-            # Not to a server that has ended this device itself, or was told before.
+            # Not to a server that has ended this device itself, or already knows that it left.
             if self.identity.ended in (None, ALL_MADE, COPIED):
                 self.transport.leave(self.identity.token)
         except CrowdmlError as error:
             notices.say(f"left without telling the server: {error}")
         self.identity = replace(self.identity, ended=LEFT, token="", certificate=None)
-        # Also before the file is removed: overwritten, and known to who still has it open.
+        # Before the file is removed, too: this overwrites it, and other processes notice.
         self._store.keep_ledger(self.identity)
         self._gone = True
         self.close()

@@ -1,12 +1,12 @@
-"""What became of a sample, or of an attempt to check in."""
+"""Name what became of a sample, or of an attempt to check in."""
 
 from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    """What became of a sample, or of an attempt to check in.
+    """Name what became of a sample, or of an attempt to check in.
 
-    The sample was kept in all cases but `FULL`, `TAKEN` and `ENDED`.
+    The sample was kept, except after `FULL`, `TAKEN` and `ENDED`.
     """
 
     COLLECTED = "collected"

@@ -1,4 +1,4 @@
-"""A device's record: which check-in was sent under which number, kept outside the device's file.
+"""Keep a device's record outside its file: which check-in was sent under which number.
 
 The file can be copied, or restored from a backup; then it forgets what was sent and would draw anew
 for the same number. The record is in the participant's account. A check-in is first in the file,
@@ -17,7 +17,7 @@ COPY = "sent by another copy of this device"
 
 
 class Record:
-    """Compares the ledger of a device's file with the device's record in the account."""
+    """Compare the ledger of a device's file with the device's record in the account."""
 
     def __init__(self, db: PrivateDatabase, account: Account) -> None:
         self._db = db
@@ -37,7 +37,7 @@ class Record:
         return self._account.claim(me.record, number, checkin, entry)
 
     def is_ahead(self, me: Identity) -> bool:
-        """Whether the record has more check-ins than the ledger.
+        """Return whether the record has more check-ins than the ledger.
 
         The record is read first: another process may send a check-in between the two readings.
         """
@@ -53,7 +53,7 @@ class Record:
             self._db.execute("INSERT OR IGNORE INTO answers VALUES (?, ?)", (checkin, COPY))
 
     def claim_copy(self, me: Identity, checkin: str) -> None:
-        """Record that a copy has sent a check-in of the same number and cost as this one."""
+        """Record that a copy of the file has sent a check-in with this number and cost."""
         query = "SELECT followed, event FROM ledger WHERE checkin = ?"
         followed, event = self._db.execute(query, (checkin,)).fetchone()
         self._claim(me, self._n_charged(me) + 1, f"{checkin}-copy", followed, event)

@@ -3,14 +3,14 @@
 from crowdml.device.database import PrivateDatabase
 from crowdml.device.for_you import RightCount
 
-# Files of earlier programs do not have it yet.
+# Files of earlier versions do not have the table yet.
 TABLE = """CREATE TABLE IF NOT EXISTS results (
     checkin TEXT PRIMARY KEY, n_right INTEGER NOT NULL, n_samples INTEGER NOT NULL, version INTEGER
 ) STRICT"""
 
 
 class CheckinResults:
-    """One table of the device's file. Nothing in it is ever sent, and leaving erases it."""
+    """Read and write a table of the device's file. It is never sent, and leaving erases it."""
 
     def __init__(self, db: PrivateDatabase) -> None:
         self._db = db
@@ -27,12 +27,12 @@ class CheckinResults:
 
     @property
     def tallies(self) -> list[RightCount]:
-        """The counts of each check-in, in order."""
+        """Return the counts of each check-in, in order."""
         query = "SELECT n_right, n_samples FROM results ORDER BY rowid"
         return [RightCount(*row) for row in self._db.rows(query)]
 
     @property
     def versions(self) -> list[int]:
-        """Which check-ins of the task were this device's, the first one first."""
+        """Return which check-ins of the task were this device's, the first one first."""
         query = "SELECT version FROM results WHERE version > 0 ORDER BY version"
         return [row[0] for row in self._db.rows(query)]

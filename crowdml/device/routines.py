@@ -1,4 +1,4 @@
-"""Device Routines 2 and 3: from a minibatch to the message that may leave."""
+"""Turn a minibatch into the message that may leave: Device Routines 2 and 3."""
 
 from typing import Any
 
@@ -16,11 +16,11 @@ def write_checkin(
     chance: Chance,
     version: int,
 ) -> Checkin:
-    """The check-in that tells of a minibatch no more than the event says.
+    """Write the check-in, which reveals no more about a minibatch than the event says.
 
     Args:
-        event: What the check-in tells, as the ledger has approved it.
-        version: That of the parameters that were checked out.
+        event: What the check-in sends, as the ledger has approved it.
+        version: The version of the parameters that were checked out.
 
     Paper: Algorithm 1, Device Routines 2 and 3.
     """

@@ -1,4 +1,4 @@
-"""The device's memory: one SQLite file with buffer, outbox, ledger, token and terms.
+"""Keep the device's memory: one SQLite file with buffer, outbox, ledger, token and terms.
 
 Every method is one transaction, which no end of the process undoes. The step that matters is
 `release`: it takes the samples out of the buffer, writes the cost into the ledger and the
@@ -39,6 +39,9 @@ from crowdml.types import Array
 N_SAMPLES = "coalesce((SELECT max(id) FROM buffer) - (SELECT min(id) FROM buffer) + 1, 0)"
 """Samples are added one by one and the oldest are taken, so their ids have no gaps."""
 
+ERASED = ("buffer", "current_label", "first_rows", "outbox", "results", "sources", "streams")
+"""The tables that leaving empties: all but the ledger, its answers and the identity."""
+
 SUMMARY = f"{N_SAMPLES}, EXISTS (SELECT 1 FROM outbox)"
 ADD = f"""INSERT INTO buffer (x, y, followed) SELECT ?, ?, ? WHERE {N_SAMPLES} < ?
     RETURNING {SUMMARY}"""
@@ -46,21 +49,21 @@ ADD = f"""INSERT INTO buffer (x, y, followed) SELECT ?, ?, ? WHERE {N_SAMPLES} <
 
 @dataclass(frozen=True)
 class WrittenCheckin:
-    """A sanitised check-in that waits to be sent, with the exact bytes of its body."""
+    """Hold a sanitised check-in that waits to be sent, with the exact bytes of its body."""
 
     id: str
     body: bytes
 
 
 class StoreSummary(NamedTuple):
-    """How many samples are in the buffer, and whether a check-in still has to be answered."""
+    """Count the samples in the buffer, and say whether a check-in still has to be answered."""
 
     n_samples: int
     pending: bool
 
 
 class DeviceStore:
-    """One file, private to its owner, and beside it the account of all devices there."""
+    """Open one file, private to its owner, and beside it the account of all devices there."""
 
     def __init__(self, file: Path) -> None:
         check_kind("file", file, (str, Path), "a path")
@@ -75,7 +78,7 @@ class DeviceStore:
         self._ledger = Ledger()
 
     def changed(self) -> bool:
-        """Whether another process has written since the last call."""
+        """Return whether another process has written since the last call."""
         before, self._version = self._version, self._external_version()
         return self._version != before
 
@@ -87,13 +90,13 @@ class DeviceStore:
         self.account.close()
 
     def keep_ledger(self, identity: Identity) -> None:
-        """Forget all but the ledger and this: samples, what waits, results, and where they were."""
+        """Write this identity, and erase everything else but the ledger and its answers."""
         with self._db.transaction(durable=True):
-            for table in ("buffer", "current_label", "outbox", "results", "sources", "streams"):
+            for table in ERASED:
                 self._db.execute(f"DELETE FROM {table}")
             self._write(identity)
         self._db.forget()
-        with suppress(DeviceError):  # an account that cannot be used keeps nobody from leaving
+        with suppress(DeviceError):  # an account that cannot be used must not prevent leaving
             self.account.end_record(identity.record)
 
     def remove(self) -> None:
@@ -104,7 +107,7 @@ class DeviceStore:
     # Identity
 
     def join(self, identity: Identity) -> None:
-        """Remember a new identity, with the samples and the ledger of the file's earlier device."""
+        """Store a new identity; the samples and the ledger of the file's earlier device stay."""
         before, waiting = self.identity, self.pending
         self.account.begin_record(identity.record)
         with self._db.transaction(durable=True):
@@ -133,23 +136,22 @@ class DeviceStore:
 
     @property
     def summary(self) -> StoreSummary:
-        """Asked of the file: another process may have used it."""
+        """Count what is in the file now: another process may have used it."""
         return StoreSummary(*self._db.execute(f"SELECT {SUMMARY}").fetchone())
 
     @property
     def n_samples(self) -> int:
-        """n_s."""
+        """Count the samples in the buffer (n_s)."""
         return self.summary.n_samples
 
     def add(
         self, x: Array, y: float, most: int, position: Position | None = None, durable: bool = False
     ) -> StoreSummary | None:
-        """Keep a sample, unless there are so many already: another process may have added some.
+        """Keep a sample, unless the buffer has `most` samples: other processes may add some.
 
-        Whether its place in a source was taken before is asked, and that it is taken by now is
-        written, while no other process can do so: no two tell one line. A crash on the way may
-        lose the sample, and never tells it again. If it is to be durable, it is on disk when this
-        returns.
+        One transaction checks that its place in a source was not taken before, and writes that it
+        is taken now, so no two processes send one line. A crash in between may lose the sample,
+        and never sends it twice. With `durable`, the sample is on disk when this returns.
 
         Raises:
             TakenBefore: Its place was taken; nothing was kept.
@@ -173,7 +175,7 @@ class DeviceStore:
         )
 
     def _take(self, position: Position) -> bool:
-        """Whether the sample is known to be new."""
+        """Remember the position; return whether the sample is known to be new."""
         if position.stream is None:
             place = (position.path, position.lines, position.sha256)
             self._db.execute("INSERT OR REPLACE INTO sources VALUES (?, ?, ?)", place)
@@ -187,7 +189,7 @@ class DeviceStore:
         return new
 
     def position(self, path: str) -> Position | None:
-        """How far this file of samples was taken."""
+        """Return how far this file of samples was taken."""
         query = "SELECT path, lines, sha256 FROM sources WHERE path = ?"
         row = self._db.execute(query, (path,)).fetchone()
         return Position(*row) if row else None
@@ -226,14 +228,14 @@ class DeviceStore:
         return checkin
 
     def claim(self, checkin: WrittenCheckin) -> bool:
-        """Whether a check-in may be sent: the account has it, on disk, and no other in its place.
+        """Return whether a check-in may be sent: the account has it, on disk, under its number.
 
         The file has the check-in by now, so a crash in between only sends it later.
         """
         return self._record.claim(self._me, checkin.id)
 
     def overtaken(self, why: str) -> bool:
-        """Whether the account has check-ins of this device that its file does not know.
+        """Return whether the account has check-ins of this device that its file does not know.
 
         A copy of the file has sent them. They are charged, and the device ends, in one transaction.
         """
@@ -260,11 +262,11 @@ class DeviceStore:
 
     @property
     def pending(self) -> WrittenCheckin | None:
-        """The check-in that still has to be answered."""
+        """Return the check-in that still has to be answered."""
         return next((WrittenCheckin(*row) for row in self._db.rows("SELECT * FROM outbox")), None)
 
     def answered(self, checkin: WrittenCheckin, answer: str, version: int | None = None) -> None:
-        """The server's word on a check-in: it never needs to be sent again."""
+        """Store the server's answer to a check-in, which then never needs to be sent again."""
         with self._db.transaction():
             self._answer(checkin, answer)
             self.results.place(checkin.id, version)
@@ -275,23 +277,23 @@ class DeviceStore:
 
     @property
     def ledger(self) -> Ledger:
-        """What is in the file now. Nothing in it ever changes, so only what is new is read."""
+        """Return the ledger. Nothing in it ever changes, so only new entries are read."""
         query = "SELECT seq, event FROM ledger WHERE seq > ? ORDER BY seq"
         rows = self._db.rows(query, (self._charged,))
         if rows:
-            # Read first: what cannot be read must not count as read.
+            # Before anything else: an event that cannot be read must not count as read.
             events = tuple(read_event(event) for _, event in rows)
             self._ledger, self._charged = Ledger((*self._ledger.events, *events)), rows[-1][0]
         return self._ledger
 
     @property
     def answers(self) -> dict[str, str]:
-        """What the server said to each check-in of the ledger, in order."""
+        """Return the server's answer to each check-in of the ledger, in order."""
         query = "SELECT checkin, answer FROM ledger LEFT JOIN answers USING (checkin) ORDER BY seq"
         return {checkin: answer or "waiting" for checkin, answer in self._db.rows(query)}
 
 
 def default_file(task: str) -> Path:
-    """Where a device of this task lives unless told otherwise."""
+    """Return where a device of this task is stored if no file is named."""
     base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(base) / "crowdml" / f"{check_name(task)}.device"

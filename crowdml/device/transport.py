@@ -1,4 +1,4 @@
-"""The seam to the network: six calls, and one implementation of them over HTTPS."""
+"""Connect a device to its server: six calls, and one implementation of them over HTTPS."""
 
 import http.client
 import ipaddress
@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from crowdml.device.became import PastError
+from crowdml.device.became import PastError, read_errors
 from crowdml.device.certificate import trust_only, untrusted
 from crowdml.device.link import split_root
 from crowdml.device.unreachable import why_unreachable
@@ -32,14 +32,14 @@ LARGEST_ANSWER = 32 * 2**20
 
 
 class CheckedOut(NamedTuple):
-    """The parameters, and the hash of the terms on which the server now takes check-ins."""
+    """Hold the parameters, and the hash of the terms on which the server now takes check-ins."""
 
     checkout: Checkout
     terms_sha256: str
 
 
 class Transport(Protocol):
-    """What a device needs from a server.
+    """List the calls that a device makes to a server.
 
     Each call returns the answer, raises `Rejected` when the server said no, or `Unreachable`
     when it may be tried again. `checkin` takes bytes, so that a retry sends the same bytes.
@@ -61,9 +61,10 @@ class Transport(Protocol):
 
 
 class HttpTransport:
-    """JSON over one kept-alive connection.
+    """Send JSON over one kept-alive connection.
 
-    The standard library's client: it is synchronous, small, and keeps a device's memory low.
+    It uses the standard library's client, which is synchronous and small, so that a device needs
+    little memory.
 
     Args:
         url: The server's root, `https://host:port`.
@@ -93,7 +94,7 @@ class HttpTransport:
         return self._call("POST", "/devices", Enrolled, body=msgspec.json.encode(message))
 
     def checkout(self, token: str, role: Role | None = None) -> CheckedOut:
-        """The parameters for a check-in of this role; unchanged ones are not sent again."""
+        """Fetch the parameters for a check-in of this role; unchanged ones are not sent again."""
         path = "/model?role=evaluate" if role is Role.EVALUATE else "/model"
         etag, known = self._checked_out.get(path, (None, None))
         headers = {"If-None-Match": etag} if etag else {}
@@ -111,27 +112,23 @@ class HttpTransport:
         self._request("DELETE", "/devices/me", token)
 
     def learnt(self) -> bytes:
-        """The model as JSON; who asks need not be a device."""
+        """Fetch the model as JSON; the caller need not be a device."""
         return self._request("GET", "/export?format=json")[2]
 
     def statistics(self) -> Statistics:
-        """The task's public statistics; who asks need not be a device."""
+        """Fetch the task's public statistics; the caller need not be a device."""
         return self._call("GET", "/stats", Statistics)
 
     def errors(self) -> list[PastError]:
-        """The task's public error over time, from the portal; none of a server without pages.
+        """Fetch the task's public errors over time; a server without pages has none.
 
-        All of it is fetched: which part is of interest stays here.
+        The whole table is fetched, so that the request does not show which part is of interest.
         """
         try:
             table = self._request("GET", f"{self._page}/charts/error.csv")[2]
         except Rejected:
             return []
-        try:
-            rows = [line.split(",") for line in table.decode().split()[1:]]
-            return [PastError(int(float(v)), float(value), float(m)) for v, value, m in rows]
-        except ValueError as error:
-            raise Unreachable(f"the server's answer makes no sense: {error}.") from error
+        return read_errors(table)
 
     def close(self) -> None:
         self._connection.close()
@@ -150,7 +147,7 @@ class HttpTransport:
         body: bytes | None = None,
         headers: dict[str, str] | None = None,
     ) -> tuple[int, Message, bytes]:
-        """Status, headers and body; a kept-alive connection that the server closed is reopened."""
+        """Return status, headers and body; reopen a kept-alive connection that was closed."""
         headers = dict(headers or {})
         if token:
             headers["Authorization"] = f"Bearer {token}"
@@ -192,7 +189,7 @@ class HttpTransport:
 def connect(
     url: str, certificate: str | None, insecure_http: bool, timeout: float
 ) -> tuple[http.client.HTTPConnection, str]:
-    """A connection to a server's root, which is opened when it is used, and the root's path.
+    """Return a connection to a server's root, opened on first use, and the root's path.
 
     Args:
         certificate: Trust this certificate (PEM) alone instead of the system's authorities.

@@ -1,4 +1,4 @@
-"""Why a server cannot be reached, in words."""
+"""Say in words why a server cannot be reached."""
 
 import ssl
 

@@ -1,4 +1,4 @@
-"""The answer of a sample: a label by its name, or a number."""
+"""Read the answer of a sample: a label by its name, or a number."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -12,7 +12,7 @@ MOST_LABELS = 10
 
 
 def answer_of(value: object, labels: Sequence[str]) -> str | float:
-    """The name of a label, or a real target where there are no labels.
+    """Return the name of a label, or a real target where there are no labels.
 
     A label is known by its name alone, never by its place in the list. Names that are numbers are
     matched as text: 1 is the label "1", and 1.0 is not.
@@ -37,13 +37,13 @@ def answer_of(value: object, labels: Sequence[str]) -> str | float:
 
 
 def target_of(value: object, labels: Sequence[str]) -> float:
-    """The number of a label in the list, or a real target."""
+    """Return the number of a label in the list, or a real target."""
     answer = answer_of(value, labels)
     return float(list(labels).index(answer) if isinstance(answer, str) else answer)
 
 
 def _hint(value: object, labels: Sequence[str]) -> str:
-    """What to write where a number is found."""
+    """Say what to write where a number is found."""
     with suppress(TypeError, ValueError, OverflowError):
         number = float(value)  # type: ignore[arg-type]
         if number.is_integer() and str(int(number)) in labels:

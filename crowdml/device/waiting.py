@@ -1,4 +1,4 @@
-"""When the next attempt may be made, and what is waited for until then."""
+"""Decide when the next attempt may be made, and name what is waited for until then."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -18,15 +18,15 @@ STEPS = 1_000_000
 
 
 class Waiting:
-    """After k failures wait base·2^k seconds, at most `longest`, times a random ½ … 1½.
+    """Wait base·2^k seconds after k failures, at most `longest`, times a random ½ … 1½.
 
     Args:
         base: Seconds after the first failure.
-        longest: The most seconds, before chance.
-        jitter: Up to so many random seconds pass between the moment a minibatch is full and its
-            check-in, so that the one does not tell the other.
+        longest: The most seconds, before the random factor.
+        jitter: The most random seconds between the moment a minibatch is full and its check-in,
+            so that the time of a check-in does not show when samples were taken.
         slot: The seconds of a slot. A check-in is sent `Terms.slots` of them after its check-out,
-            so that the time which exact chance and the samples took does not show.
+            so that the time that random draws and samples took does not show.
         clock: Seconds that never go back.
 
     >>> now = [0.0]
@@ -63,21 +63,21 @@ class Waiting:
 
     @property
     def due(self) -> bool:
-        """Whether an attempt may be made now."""
+        """Return whether an attempt may be made now."""
         return self.seconds <= 0
 
     @property
     def seconds(self) -> float:
-        """Until the next attempt."""
+        """Return the seconds until the next attempt."""
         return max(0.0, self._not_before - self._clock())
 
     @property
     def why(self) -> Outcome:
-        """What is waited for."""
+        """Return what is waited for."""
         return self._why
 
     def hold(self, why: Outcome, at_least: float = 0.0) -> Outcome:
-        """An attempt has failed: wait, and know until then what for."""
+        """Wait after a failed attempt, and remember the reason."""
         delay = min(self._longest, self._base * 2.0 ** min(self._failures, 30))
         self._failures += 1
         self._not_before = self._clock() + max(delay * (0.5 + self._share()), at_least)
@@ -85,14 +85,14 @@ class Waiting:
         return why
 
     def batch_filled(self) -> None:
-        """A minibatch is full: the first to say so since the last attempt starts the jitter."""
+        """Start the jitter when a minibatch is full, unless it runs since the last attempt."""
         if self._jitter and not self._batch_is_known:
             self._not_before = max(self._not_before, self._clock() + self._share() * self._jitter)
         self._batch_is_known = True
 
     @contextmanager
     def whole_slots(self, slots: int = 1) -> Iterator[None]:
-        """What is done inside takes this many slots, by a rest at the end.
+        """Rest at the end of the block, so that it takes this many slots.
 
         If it takes longer than that, it takes a whole multiple of them.
         """
@@ -102,19 +102,19 @@ class Waiting:
             self._sleep(seconds - (self._clock() - started) % seconds)
 
     def clear(self) -> None:
-        """An attempt has succeeded, or what it failed on has changed: wait for nothing."""
+        """Wait for nothing: an attempt has succeeded, or the reason of its failure is gone."""
         self._failures = 0
         self._not_before = self._clock()
         self._why = Outcome.WAITING
         self._batch_is_known = False
 
     def _share(self) -> float:
-        """A random number 0 … 1."""
+        """Return a random number between 0 and 1."""
         return self._chance.below(STEPS) / STEPS
 
 
 def check_seconds(name: str, value: float) -> float:
-    """The seconds, or `InvalidInput`: nan seconds would never be over."""
+    """Return the seconds, or raise `InvalidInput`: nan seconds would never be over."""
     check_kind(name, value, (int, float, np.integer, np.floating), "a number of seconds")
     if not value >= 0:
         raise InvalidInput(f"{name} must be 0 seconds or more, found {value}.")

@@ -1,20 +1,29 @@
-"""One afternoon through four sources into a real server, beside the same readings in a CSV.
+"""Send one afternoon through each source into a real server, and compare with a CSV.
+
+The CSV has the same readings. The one-file device reads Termux too; it computes in plain Python, so
+its features may differ from the package's in the last digits.
 
 Run: python experiments/sources/afternoon.py [SECONDS]
 """
 
 import http.client
+import io
 import json
+import math
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
+import numpy as np
+
+from crowdml import one_file_device
 from crowdml.demo import ServerProcess
 from crowdml.device import Device, DeviceStore, Waiting, feed, set_label
 from crowdml.device.sources import (
@@ -85,12 +94,24 @@ class Result:
     Args:
         samples: Features and label of each, as they were kept.
         checkins: Those that the server has answered.
-        events: What each check-in cost, as the ledger has it.
+        events: What each check-in cost, as the ledger has it; empty for the one-file device.
+        epsilon: The ledger's total.
     """
 
     samples: list[tuple[bytes, float]]
     checkins: int
     events: list[str]
+    epsilon: float
+
+    def agrees(self, other: "Result") -> bool:
+        """Return whether samples agree to nine digits, and check-ins and ε are the same."""
+        ours, theirs = (np.array([np.frombuffer(x) for x, _ in r.samples]) for r in (self, other))
+        return bool(
+            [y for _, y in self.samples] == [y for _, y in other.samples]
+            and np.allclose(ours, theirs, rtol=1e-9, atol=1e-9)
+            and self.checkins == other.checkins
+            and math.isclose(self.epsilon, other.epsilon)
+        )
 
 
 class Recorder(DeviceStore):
@@ -128,7 +149,8 @@ def taking_part(folder: Path, url: str) -> Iterator[tuple[Device, Recorder, Call
         def result() -> Result:
             device.flush()
             events = [repr(event.loss) for event in device.ledger.events]
-            return Result(Recorder.kept, device.n_answered, events)
+            spent = device.ledger.epsilon_spent
+            return Result(Recorder.kept, device.n_answered, events, spent)
 
         yield device, store, result
 
@@ -206,6 +228,44 @@ def through_termux(folder: Path, url: str, moments: list[Moment]) -> Result:
         return result()
 
 
+def through_one_file(folder: Path, url: str, moments: list[Moment]) -> Result:
+    """termux-sensor writes into a pipe of `device.py`, which needs nothing but Python."""
+    folder.mkdir()
+    file, kept = str(folder / "device.sqlite"), list[tuple[bytes, float]]()
+    memory, clock, n_read = one_file_device.Memory(file), SimulatedClock(), [0]
+    with redirect_stdout(io.StringIO()):  # the terms
+        one_file_device.join(memory, f"{url}/join/afternoon", "", "", yes=True, naked=True)
+
+    class Recording(one_file_device.Device):
+        def keep(self, sample: Any, place: Any, **changes: Any) -> bool:
+            kept.append((np.array(sample[0]).tobytes(), sample[1]))
+            return super().keep(sample, place, **changes)
+
+    class Counting(one_file_device.Sensing):
+        def push(self, *arguments: Any) -> Iterator[Any]:
+            yield from super().push(*arguments)
+            n_read[0] += 1
+
+    def lines() -> Iterator[str]:
+        other, label = one_file_device.Device(one_file_device.Memory(file)), ""
+        for n, text in enumerate(termux_session(moments)):
+            if 0 < n <= len(moments):
+                moment = moments[n - 1]
+                if moment.label != label:
+                    while n_read[0] < n - 1:
+                        time.sleep(0.001)  # the label is set now, not in the past
+                    other.set_label(moment.label or None)
+                clock.ns, label = moment.ns, moment.label
+            yield from text.splitlines(keepends=True)
+
+    device = Recording(memory)
+    with mock.patch.object(one_file_device, "Sensing", Counting):
+        device.sense(lines(), 0.0, clock=lambda: (clock.ns - START) / 1e9)
+    ledger = memory.read()["ledger"]
+    answered = sum(entry["answer"] == "applied" for entry in ledger)
+    return Result(kept, answered, [], math.fsum(entry["epsilon"] for entry in ledger))
+
+
 def through_phyphox(folder: Path, url: str, moments: list[Moment]) -> Result:
     """phyphox keeps its buffers; the device asks, loses the phone now and then, and asks again."""
     with taking_part(folder, url) as (device, store, result), ExitStack() as stack:
@@ -266,6 +326,8 @@ def compare(
     moments = record(seconds)
     whole = through_csv(folder / "csv", url, moments)
     yield "termux", 0, through_termux(folder / "termux", url, moments), whole
+    found = through_one_file(folder / "one-file", url, moments)
+    yield "termux, device.py", 0, found, whole
     yield "phyphox", 0, through_phyphox(folder / "phyphox", url, moments), whole
     messages = sensor_logger(moments)
     arriving, lost = over_a_bad_network(messages, LOSS, TWICE, LATE)
@@ -289,7 +351,8 @@ if __name__ == "__main__":
     print("|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as name, serving(Path(name)) as root:
         for source, n_lost, got, expected in compare(Path(name), root, duration, publishing):
-            row = (source, n_lost, len(got.samples), got.checkins)
-            row += (len(expected.samples), expected.checkins, got == expected)
+            row: tuple[object, ...] = (source, n_lost, len(got.samples), got.checkins)
+            same = got == expected if got.events else got.agrees(expected)
+            row += (len(expected.samples), expected.checkins, same)
             cells = (f"{v:,}" if type(v) is int else str(v) for v in row)
             print(f"| {' | '.join(cells)} |", flush=True)

@@ -263,7 +263,7 @@ def test_rows_in_other_units_are_asked_about(quick: Here, server: Process) -> No
         ran = quick(*run, source, typed=typed)
         assert (ran.code, ran.out) == (8, "")
         assert "crowdml: 3 of the first 3 rows cannot be in the task's units: they" in ran.err
-        assert "say --yes to go on" in ran.err
+        assert "To use these rows anyway, add --yes." in ran.err
     assert "Nothing was sent yet" in quick("device", "ledger").said()
     ran = quick(*run, "wrong.csv", "--yes")
     assert "3 samples kept, 1 check-in answered" in ran.said()

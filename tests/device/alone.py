@@ -1,4 +1,4 @@
-"""The device in one file, run as people run it: as a program, without this package in reach."""
+"""Run the one-file device as people do: as a program, without this package in reach."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def line(x: Iterable[float], y: object) -> str:
 
 @dataclass
 class Alone:
-    """Somebody with the program and a folder.
+    """Act as somebody with the program and a folder.
 
     Args:
         folder: Where the device's file and its samples are.
@@ -68,7 +68,7 @@ class Alone:
 
     @property
     def state(self) -> Any:
-        """What the device remembers."""
+        """Return what the device remembers."""
         with closing(sqlite3.connect(f"file:{self.file}?mode=ro", uri=True)) as database:
             ((document,),) = database.execute("SELECT document FROM state")
         return json.loads(document)

@@ -1,4 +1,4 @@
-"""The one file, to be killed after a step: `python dying.py STEP PROGRAM ARGUMENTS…`."""
+"""Run the one-file device, and kill it after a step: `python dying.py STEP PROGRAM ARGUMENTS…`."""
 
 import importlib.util
 import os
@@ -28,7 +28,7 @@ def load(path: str) -> ModuleType:
 
 
 def deadly(step: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, and then no more; of the calls that do other things, none is the last."""
+    """Call the function, then kill the process; calls that do something else are not counted."""
 
     def killing(*arguments: Any) -> Any:
         waiting = step == "answered" and arguments[0].memory.read()["outbox"]

@@ -1,4 +1,4 @@
-"""A server in memory, honest or not, and noise that tells what it was asked for."""
+"""Provide a server in memory, honest or not, and noise that records what it was asked for."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +30,7 @@ __all__ = ["MemoryTransport", "SilentChance", "join", "one_hot"]
 
 
 class MemoryTransport:
-    """An honest server without a network; `before` and `after` are the faults to come.
+    """Answer as an honest server without a network; `before` and `after` are faults to come.
 
     A fault of `before` is raised when a check-in is about to be received, one of `after` when it
     has been received and applied but not yet answered.
@@ -125,7 +125,7 @@ class MemoryTransport:
 
 
 class SilentChance(SystemChance):
-    """Adds nothing, so that a test sees what the noise would have hidden, and at which scale."""
+    """Add nothing, so that a test sees what the noise would have hidden, and at which scale."""
 
     def __init__(self) -> None:
         self.scales: list[tuple[int, float]] = []
@@ -141,7 +141,7 @@ def join(
     on_step: Callable[[str], None] = lambda step: None,
     **options: Any,
 ) -> Device:
-    """A device of the server in memory, which retries without waiting."""
+    """Join the server in memory with a device that retries without waiting."""
     options.setdefault("waiting", Waiting(base=0.0, slot=0.0))
     return Device.join(
         "https://crowd.example", transport.task_view.name, file=file,
@@ -150,7 +150,7 @@ def join(
 
 
 def one_hot(index: int, size: int) -> Array:
-    """A sample that leaves its own trace: softmax's gradient is non-zero in its column alone."""
+    """Make a sample that shows in the gradient: softmax's is non-zero only in its column."""
     x = np.zeros(size)
     x[index] = 1.0
     return x

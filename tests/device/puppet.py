@@ -1,4 +1,4 @@
-"""An HTTP server whose every answer a test writes."""
+"""Provide an HTTP server whose every answer is written by a test."""
 
 import http.server
 import socket
@@ -19,14 +19,14 @@ Answer = tuple[int, dict[str, str], bytes]
 
 
 class Script(Protocol):
-    """What a server answers."""
+    """Decide what a server answers."""
 
     def answer(self, method: str, path: str, body: bytes) -> Answer | None:
-        """The answer to a request; None cuts the connection."""
+        """Return the answer to a request; None cuts the connection."""
 
 
 class Puppet:
-    """An HTTP server whose every answer a test writes; it remembers what was posted."""
+    """Answer as a test has written, and remember what was posted."""
 
     def __init__(self) -> None:
         self.memory = MemoryTransport(make_task())
@@ -67,7 +67,7 @@ def serving(puppet: Script, tls: Callable[[], ssl.SSLContext] | None = None) -> 
             return connection, address
 
         def handle_error(self, request: object, client_address: object) -> None:
-            """Say nothing of a device that does not trust this server."""
+            """Ignore the errors of a device that does not trust this server."""
             if not tls:
                 super().handle_error(request, client_address)  # type: ignore[arg-type]
 

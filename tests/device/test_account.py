@@ -1,4 +1,4 @@
-"""The participant's account: append-only, private, and never behind what was told."""
+"""Test the participant's account: append-only, private, and never behind what was sent."""
 
 import sqlite3
 import stat
@@ -83,7 +83,7 @@ def test_what_was_told_adds_up() -> None:
 
 
 def test_a_check_in_is_in_the_file_then_in_the_account_then_sent(tmp_path: Path) -> None:
-    """So a crash between two of these neither locks the device nor tells for nothing."""
+    """Check the order, by which a crash neither locks the device nor charges for nothing."""
 
     def sanitize(x: Array, y: Array, ledger: Ledger) -> WrittenCheckin:
         return WrittenCheckin("a", b"told")
@@ -102,7 +102,7 @@ def test_a_check_in_is_in_the_file_then_in_the_account_then_sent(tmp_path: Path)
 
 
 def test_one_number_is_for_one_check_in(account: Account) -> None:
-    """Two copies that wrote at the same time: the second one is not sent."""
+    """Let two copies write at the same time: the second check-in is not sent."""
     entry = AccountEntry("u", "steps", True, NOISE)
     account.begin_record("ana")
     assert account.newest("ana") == 0
@@ -122,7 +122,7 @@ def test_one_number_is_for_one_check_in(account: Account) -> None:
 
 @pytest.mark.parametrize("tag", [{}, {"type": "unheard-of"}])
 def test_an_event_of_another_version_is_never_left_out(tag: dict[str, str]) -> None:
-    """Nothing is guessed from its fields: what was spent would be too little."""
+    """Check that nothing is guessed from its fields: the total would be too small."""
     document = msgspec.msgpack.encode(tag | {"number": 2, "role": "train", "epsilon": 1.5})
     with pytest.raises(InvalidInput, match="Another version of crowdml has written it"):
         read_event(document)

@@ -1,4 +1,4 @@
-"""Algorithm 1 through every trouble: outages, limits, changed terms, strange servers."""
+"""Test Algorithm 1 through every trouble: outages, limits, changed terms, strange servers."""
 
 import json
 import logging
@@ -250,7 +250,7 @@ def test_the_buffer_stops_at_b_and_says_so(
 def test_after_an_outage_one_check_in_holds_all_samples(
     file: Path, transport: MemoryTransport
 ) -> None:
-    """n_s > b: the average, the grid and the noise must all be those of the actual n."""
+    """Check n_s > b: the average, the grid and the noise must all use the actual n."""
     noise = SilentChance()
     with join(file, transport, chance=noise) as device:
         transport.down = Unreachable("no network")
@@ -296,7 +296,7 @@ def test_jitter_hides_when_a_minibatch_became_full(file: Path, transport: Memory
         outcomes = fill(device, 3)
         wait = waiting.seconds
         assert 0 <= wait <= 100
-        # A draw of exactly 0 has a chance of 1e-6 and is no fault.
+        # A draw of exactly 0 has a probability of 1e-6 and is not a fault.
         assert outcomes[-1] is (Outcome.WAITING if wait else Outcome.CHECKED_IN)
         now[0] = 101.0
         device.sync()
@@ -335,7 +335,7 @@ def test_heldout_samples_are_not_in_the_gradient(file: Path) -> None:
 
 
 def test_heldout_samples_are_chosen_anew_each_time(file: Path) -> None:
-    """By chance all 20 choices are the same with probability 120^-19 < 1e-39."""
+    """All 20 choices are the same with probability 120^-19 < 1e-39."""
     task = make_task(features__count=10, collection__batch=10, collection__heldout=0.3)
     transport = MemoryTransport(task)
     with join(file, transport, chance=SilentChance(), limits=Limits(1e9, 1e9)) as device:
@@ -404,7 +404,7 @@ def test_changed_terms_get_no_check_in_until_agreed(
 
 
 def test_what_was_shown_is_what_is_pinned(device: Device, transport: MemoryTransport) -> None:
-    """A server that shows one text and has another when the participant says yes."""
+    """Let a server show one text, and have another when the participant agrees."""
     before, honest = device.terms, make_task(privacy__epsilon=0.5).terms.text
     transport.terms = honest
     shown = device.current_terms()
@@ -469,11 +469,11 @@ def test_a_letter_under_old_terms_is_not_sent_for_ever(
     assert not device.pending
 
 
-# A server that means no good
+# A malicious server
 
 
 def test_huge_parameters_cannot_widen_the_gradient(file: Path, transport: MemoryTransport) -> None:
-    """Steered as far as float32 goes, a sample still moves the average by 2S/n at most."""
+    """Check that with the largest float32 numbers, a sample moves the average by at most 2S/n."""
     transport.parameters = encode_parameters(np.array([3e38, -3e38] * 6))
     with join(file, transport, chance=SilentChance()) as device:
         assert fill(device, 3)[-1] is Outcome.CHECKED_IN
@@ -502,7 +502,7 @@ def test_samples_from_many_threads_are_used_once_each(file: Path) -> None:
 
 
 def test_threads_do_not_spend_the_same_budget_twice(file: Path, transport: MemoryTransport) -> None:
-    """The budget is asked again inside the transaction that spends it."""
+    """Check that the budget is read again inside the transaction that spends it."""
     with join(file, transport, limits=Limits(1.0, 1.0)) as device:
         with ThreadPoolExecutor(4) as pool:
             outcomes = list(pool.map(lambda _: device.add(X, "still"), range(12)))
@@ -516,7 +516,7 @@ def test_threads_do_not_spend_the_same_budget_twice(file: Path, transport: Memor
 def test_another_process_is_faster(
     file: Path, transport: MemoryTransport, limit: float, outcome: Outcome, more: int
 ) -> None:
-    """Between A's check-out and its check-in, B sends one and collects more: A must ask again."""
+    """Let B check in and collect more after A's check-out: A must ask again."""
     with join(file, transport, limits=Limits(1.0, limit)) as other:
 
         def meanwhile(step: str) -> None:
@@ -533,7 +533,7 @@ def test_another_process_is_faster(
 def test_another_process_is_faster_before_the_approval(
     file: Path, transport: MemoryTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is left to approve: no sample, and no division by their number."""
+    """Leave nothing to approve: no sample, and no division by zero."""
     with join(file, transport) as other, join(file, transport) as device:
 
         def meanwhile(_why: str) -> bool:
@@ -607,7 +607,7 @@ def test_a_device_logs_no_secret(
 
 
 def test_the_model_is_tried_on_samples_before_they_are_used(file: Path) -> None:
-    """On those of every check-in, by the model that people use; not by one that knows nothing."""
+    """Check every check-in: the exported model is tried, unless it has learnt nothing."""
     transport = MemoryTransport(make_task())
     good, bad = (encode_parameters(sign * np.eye(3, 4).ravel()) for sign in (1, -1))
     with join(file, transport) as device:
@@ -635,7 +635,7 @@ def test_how_well_it_works_for_a_participant_stays_here(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch,
     mechanism: str,
 ) -> None:  # fmt: skip
-    """No byte, no request and no line of the log depends on the counts; leaving erases them."""
+    """Check that nothing sent or logged depends on the counts, and that leaving erases them."""
     caplog.set_level(logging.DEBUG)
     heard = []
     for found in (RightCount(0, 987654), RightCount(987654, 987654)):
@@ -660,7 +660,7 @@ def test_how_well_it_works_for_a_participant_stays_here(
 
 
 def test_real_noise_is_new_each_time(tmp_path: Path) -> None:
-    """Two equal minibatches: 12 equal draws at a scale of 2^20 have a chance below 1e-60."""
+    """Send equal minibatches: 12 equal draws at a scale of 2^20 have probability below 1e-60."""
     gradients = []
     for name in ("one", "two"):
         transport = MemoryTransport(make_task())
@@ -702,7 +702,7 @@ def test_one_check_in_for_the_whole_person(file: Path) -> None:
 
 
 def test_an_event_is_made_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The very object that the ledger approved is spent and booked."""
+    """Check that the same object that the ledger approved is spent and booked."""
     made: list[DirectionEvent] = []
     drawn: list[Role] = []
     spent: list[object] = []
@@ -740,7 +740,7 @@ def test_an_event_is_made_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_number_is_of_the_approval_even_where_another_process_was_faster(file: Path) -> None:
-    """An approval that was overtaken is dropped; what is left gets one of its own."""
+    """Check that an overtaken approval is dropped, and the remaining samples get a new one."""
     transport = MemoryTransport(make_task(**WHOLE, collection__checkins=4))
     with join(file, transport) as other:
 
@@ -791,7 +791,7 @@ def test_features_are_rescaled_in_the_mechanisms_norm(file: Path) -> None:
 def test_when_it_is_sent_does_not_tell_how_long_it_took(
     file: Path, took: float, buffer: int, slots: int
 ) -> None:
-    """Nor how many of the samples that a device may keep there were."""
+    """Check that the time also hides how many samples the device had."""
     transport = MemoryTransport(make_task(collection__buffer=buffer))
     now, steps = [0.0], dict[str, float]()
 
@@ -821,7 +821,7 @@ def model_of(transport: MemoryTransport, weights: Array) -> LearntModel:
 def test_the_model_for_the_participants_own_use(
     device: Device, transport: MemoryTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Fetched once, renewed after an hour, kept when the server is away; nothing is told."""
+    """Check that it is fetched once, renewed hourly, kept offline, and that nothing is sent."""
     with pytest.raises(Rejected, match="nothing is learnt"):
         device.predict(X)
     transport.model = model_of(transport, np.eye(3, 4))
@@ -905,7 +905,7 @@ def test_readings_that_are_refused(file: Path, readings: Any, words: str) -> Non
 
 
 def test_version_0_must_be_the_start(file: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Nothing is computed on other parameters; the samples wait for a server that has them."""
+    """Check that nothing is computed on other parameters; samples wait for the right server."""
     task = make_task(start=make_start())
     transport = MemoryTransport(task)
     assert task.start is not None

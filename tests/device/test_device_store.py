@@ -1,4 +1,4 @@
-"""The device's file: all or nothing, append-only, one use for each sample."""
+"""Test the device's file: all or nothing, append-only, one use for each sample."""
 
 import sqlite3
 import stat
@@ -93,7 +93,7 @@ def test_a_letter_takes_its_samples_with_it(store: DeviceStore, file: Path) -> N
 def test_a_letter_takes_the_oldest_samples_that_were_approved(
     store: DeviceStore, file: Path
 ) -> None:
-    """Samples that another process added since the approval wait for the next check-in."""
+    """Check that samples added by another process after the approval wait for the next check-in."""
     fill(store, 1.0, 2.0, 3.0)
     with closing(DeviceStore(file)) as other:
         fill(other, 4.0, 5.0)
@@ -154,8 +154,10 @@ def test_samples_are_kept_exactly(store: DeviceStore) -> None:
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_what_is_charged_survives_a_power_cut(store: DeviceStore, fails: bool) -> None:
-    """A check-in and its cost are on disk, with all before them, when `release` returns; so is who
-    the device is. Samples need not be: to wait for the disk at each of them is what costs most."""
+    """Check that a check-in, its cost and the identity are on disk when `release` returns.
+
+    Samples need not be: waiting for the disk at each sample would cost the most time.
+    """
     assert store._db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     said: list[str] = []
     store._db._db.set_trace_callback(said.append)
@@ -189,7 +191,7 @@ def test_a_sample_that_nobody_else_has_is_on_disk(store: DeviceStore) -> None:
 
 
 def test_what_another_process_charged_is_known(store: DeviceStore, file: Path) -> None:
-    """Only what is new is read, and nothing is read twice."""
+    """Check that only new entries are read, and none twice."""
     with closing(DeviceStore(file)) as other:
         for i in range(3):
             fill(store, 1.0)
@@ -209,7 +211,7 @@ def test_news_of_another_process_is_told_once(store: DeviceStore, file: Path) ->
 
 
 def test_samples_are_counted_over_many_letters(store: DeviceStore, file: Path) -> None:
-    """The count comes from the ids alone, which have no gaps, whoever adds and whoever takes."""
+    """Check the count, which comes from ids without gaps, with several processes."""
     with closing(DeviceStore(file)) as other:
         for round_ in range(3):
             for n in range(1, 5):
@@ -231,7 +233,7 @@ def test_a_sample_and_its_place_are_kept_together(store: DeviceStore, file: Path
 
 
 def test_a_file_of_another_version_is_left_alone(store: DeviceStore, file: Path) -> None:
-    """Its ledger could mean something else: too little would count as spent."""
+    """Check this, because its ledger could mean something else: too little would count as spent."""
     for version in (VERSION - 1, VERSION + 1):
         store._db.execute(f"PRAGMA user_version = {version}")
         with pytest.raises(DeviceError, match=f"must be of version {VERSION}, found {version}"):
@@ -273,7 +275,7 @@ def test_used_samples_are_not_in_the_log_of_an_open_file(store: DeviceStore, fil
 
 
 def test_what_cannot_be_read_is_never_left_out(store: DeviceStore, file: Path) -> None:
-    """Not the second time either: a ledger without it would allow more than was agreed to."""
+    """Check the second reading too: a ledger without the event would allow more than was agreed."""
     with closing(sqlite3.connect(file)) as db:
         strange = msgspec.msgpack.encode({"type": "strange", "epsilon": 4.0})
         db.execute("INSERT INTO ledger (checkin, event) VALUES ('x', ?)", (strange,))

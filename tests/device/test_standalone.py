@@ -1,11 +1,13 @@
-"""The device in one file: a real server takes it for one of ours, whatever the model."""
+"""Test the one-file device: a real server accepts it like the package's, for every model."""
 
 import ast
 import json
 import re
+import sqlite3
 import stat
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from crowdml.server.database.entry import LogEntry
 from tests.conformance.scene import Scene, Stage
 from tests.device.alone import PROGRAM, Alone, line
 from tests.device.puppet import serving
-from tests.servers import Process, create, make_task
+from tests.servers import PATIENCE, Process, create, make_task
 
 CHECKINS = 30
 DIRECTION: dict[str, Any] = {
@@ -42,6 +44,10 @@ OTHERS = {
     "laplace": make_task("laplace", privacy__mechanism="laplace", optimizer__c=0.01),
     "gaussian": make_task("gaussian", privacy__mechanism="gaussian", optimizer__c=0.01),
     "once": make_task("once", **DIRECTION | {"privacy__epsilon": 4.0, "collection__checkins": 1}),
+    "many": make_task(
+        "many",
+        **DIRECTION | {"collection__batch": 500, "collection__buffer": 1000},
+    ),
     "invited": make_task("invited", enrolment__mode="invite", **DIRECTION),
 }
 
@@ -77,7 +83,7 @@ def log_of(server: Process, task: str) -> list[LogEntry]:
 
 @pytest.mark.parametrize("name", TASKS)
 def test_a_real_server_applies_all_of_it(tmp_path: Path, server: Process, name: str) -> None:
-    """All check-ins of two devices, some of each role.
+    """Send all check-ins of two devices, some of each role.
 
     False-positive rate: (2/3)⁶⁰ for each role of a case that nobody has, 3e-10 in total.
     """
@@ -94,7 +100,7 @@ def test_a_real_server_applies_all_of_it(tmp_path: Path, server: Process, name: 
         assert alone.buffered == 0, "no more is taken than was agreed"
         *told, spent, for_you, row = alone.run("ledger").stdout.splitlines()
         assert len(told) == CHECKINS
-        assert spent == "ε = 60 in all"
+        assert spent == "ε = 60 in total"
         assert re.fullmatch(r"The crowd’s model was .* \d+ of your last 21 samples. .*", for_you)
         assert re.fullmatch("Over time, from no sample to all: [▁▂▃▄▅▆▇█]{20,30}", row)
         assert alone.run("leave").returncode == 0
@@ -108,12 +114,12 @@ def test_a_real_server_applies_all_of_it(tmp_path: Path, server: Process, name: 
 
 
 def test_what_it_remembers_after_leaving(alone: Alone, server: Process) -> None:
-    """The ledger adds up over rejoining; samples, token and terms are gone."""
+    """Check that the ledger adds up over rejoining, and that samples, token and terms are gone."""
     rng, telling = np.random.default_rng(2), line([0.123456789, 0.0, 0.0, 0.0], "walk")
     for times in (1, 2):
         join(alone, server, "once")
         assert alone.feed(*(sample(rng, OTHERS["once"]) for _ in range(3))).returncode == 3
-        assert f"\nε = {4 * times} in all\n" in alone.run("ledger").stdout
+        assert f"\nε = {4 * times} in total\n" in alone.run("ledger").stdout
         assert alone.run("leave").returncode == 0
         assert list(alone.state) == ["ledger"]
         assert alone.feed().stderr == "this file has not joined a task. Join one first.\n"
@@ -138,9 +144,44 @@ def test_a_line_counts_once(alone: Alone, server: Process) -> None:
     alone.source.write_text("".join(reversed(lines)))
     ran = alone.feed(*lines)
     assert (ran.returncode, alone.buffered) == (1, 2)
-    assert "were taken, and are others now" in ran.stderr
+    assert "were taken before, and must be as they were, found others" in ran.stderr
     piped = alone.run("run", "--source", "-", "--yes", typed=lines[0])
     assert "0 of 3 samples wait" in piped.stdout
+
+
+def test_two_runs_at_once_take_each_line_once(alone: Alone, server: Process) -> None:
+    """Check that neither run fails, or ends as finished while lines are left."""
+    rng, task = np.random.default_rng(4), OTHERS["many"]
+    join(alone, server, "many")
+    lines = [sample(rng, task) for _ in range(300)]
+    alone.source.write_text("".join(lines))
+    run = ("run", "--source", alone.source.name, "--wait", "60", "--yes")
+    with alone.launch(*run) as one, alone.launch(*run) as other:
+        for process in (one, other):
+            out, err = process.communicate(timeout=PATIENCE)
+            assert process.returncode == 0, err
+            assert out == "300 of 500 samples wait for a check-in.\n"
+    with closing(sqlite3.connect(alone.file)) as database:
+        kept = [json.loads(row[0]) for row in database.execute("SELECT sample FROM buffer")]
+    assert len(kept) == len({json.dumps(each) for each in kept}) == 300
+    assert alone.state["sources"][str(alone.source.resolve())][0] == 300
+
+
+def test_two_runs_at_once_check_in_in_turns(alone: Alone, server: Process) -> None:
+    rng, task = np.random.default_rng(5), TASKS["softmax-false"]
+    join(alone, server, task.name)
+    alone.source.write_text("".join(sample(rng, task) for _ in range(40)))
+    run = ("run", "--source", alone.source.name, "--wait", "60", "--yes")
+    with alone.launch(*run) as one, alone.launch(*run) as other:
+        for process in (one, other):
+            _, err = process.communicate(timeout=PATIENCE)
+            assert process.returncode == 0, err
+    assert alone.state["sources"][str(alone.source.resolve())][0] == 40
+    ledger = alone.state["ledger"]
+    assert [entry["number"] for entry in ledger] == list(range(1, len(ledger) + 1))
+    assert {entry["answer"] for entry in ledger} <= {"applied", "duplicate"}
+    assert 3 * len(ledger) + alone.buffered <= 40
+    assert alone.buffered < 3
 
 
 BAD = {
@@ -185,8 +226,8 @@ def test_other_mechanisms_are_for_the_package(alone: Alone, server: Process, nam
     refused = alone.join(f"{server.url}/join/{name}", "--fingerprint", server.fingerprint)
     assert refused.returncode == 1
     assert refused.stderr == (
-        f"the task uses {name} noise: this one file knows the mechanism direction only. "
-        "Install crowdml, as the join page shows\n"
+        f"the task uses {name} noise: device.py supports only the mechanism direction. "
+        "Install crowdml, as the join page shows.\n"
     )
 
 
@@ -271,12 +312,12 @@ def test_files_of_others_are_left_alone(alone: Alone, server: Process) -> None:
     assert alone.run("ledger").stderr.startswith(said)
 
 
-# A server that lies to the person; what it may say to the device is for all of them, elsewhere
+# A server that lies to the person; lies to the device are tested for all devices elsewhere
 
 
 @pytest.fixture
 def scene() -> Iterator[tuple[Scene, str]]:
-    """A scripted task, and the link to join it."""
+    """Serve a scripted task, and return the link to join it."""
     stage = Stage()
     scene = stage.scene(checkins=4)
     with serving(stage) as url:
@@ -284,7 +325,7 @@ def scene() -> Iterator[tuple[Scene, str]]:
 
 
 def test_nothing_on_the_terminal_is_obeyed(alone: Alone, scene: tuple[Scene, str]) -> None:
-    """Neither colours that conceal, nor lines that forge, nor check-ins that turn round."""
+    """Check colours that conceal, lines that forge, and characters that reverse a text."""
     liar, link = scene
     hidden = "\x1b[8m\x9b2J\r\u202e"
     liar.terms = liar.terms.replace('"sensors": "motion"', '"sensors": "\u202emotion\u202c"')

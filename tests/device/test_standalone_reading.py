@@ -1,4 +1,4 @@
-"""How the one file reads samples: by name, in their own units, from CSV and lines of JSON."""
+"""Test how the one-file device reads samples: by name, in their units, from CSV and JSON."""
 
 import hashlib
 import json
@@ -36,7 +36,7 @@ def room(**features: Any) -> standalone.Terms:
 
 
 def test_a_unit_may_be_given() -> None:
-    """Terms have no such field where there is none, so that older devices can read them."""
+    """Check that terms without a unit have no such field, so that older devices can read them."""
     assert "unit" not in document()["target"]
     number: dict[str, Any] = {"target__labels": None, "target__unit": "kg", "model__kind": "huber"}
     direction: dict[str, Any] = {"privacy__mechanism": "direction", "privacy__epsilon": 4.0}
@@ -44,7 +44,7 @@ def test_a_unit_may_be_given() -> None:
 
 
 def read(path: Path, text: str, terms: standalone.Terms) -> list[Any]:
-    """The samples of a file, and the error where a line is none."""
+    """Return the samples of a file, and the error for each line that has none."""
     path.write_text(text, encoding="utf-8")
     found: list[Any] = []
     for _, line, layout, _ in standalone.read_lines(terms, str(path), {}):

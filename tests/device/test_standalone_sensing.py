@@ -1,4 +1,4 @@
-"""The one file on a phone: what termux-sensor prints gives the samples of the Python device."""
+"""Test the one-file device on a phone: termux-sensor gives the samples of the Python device."""
 
 import json
 from collections.abc import Iterator
@@ -67,7 +67,7 @@ def alone(tmp_path: Path) -> Iterator[Alone]:
 
 
 def test_a_phone_senses_while_labels_change(alone: Alone) -> None:
-    """Another process sets labels; the readings of each have that label, and no others."""
+    """Set labels from another process: each reading has the label that was set at its time."""
     memory = standalone.Memory(str(alone.file))
     device, now = standalone.Device(memory), [0.0]
     n_taken = [0]
@@ -91,7 +91,7 @@ def test_a_phone_senses_while_labels_change(alone: Alone) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(standalone.Sensing, "push", counting)
-        said = device.sense(lines(), 0.0, lambda: now[0])
+        said = device.sense(lines(), 0.0, clock=lambda: now[0])
     expected = through_csv(MOMENTS)
     rows = memory.db.execute("SELECT sample FROM buffer").fetchall()
     found = [json.loads(row[0]) for row in rows]

@@ -1,4 +1,4 @@
-"""What the one file computes and tells: the shared vectors, and the law of its chance."""
+"""Test what the one-file device computes and sends: the shared vectors, and its randomness."""
 
 import json
 import math
@@ -23,7 +23,7 @@ Draws = Callable[..., None]
 
 
 def vectors(name: str, concern: Callable[[Any], object] = lambda case: True) -> list[Any]:
-    """The cases that concern this device."""
+    """Return the cases that concern this device."""
     cases = json.loads((VECTORS / f"{name}.json").read_text(encoding="utf-8"))
     own = [pytest.param(case["input"], case["output"]) for case in cases if concern(case)]
     assert own
@@ -32,7 +32,7 @@ def vectors(name: str, concern: Callable[[Any], object] = lambda case: True) -> 
 
 @pytest.fixture
 def draws(monkeypatch: pytest.MonkeyPatch) -> Draws:
-    """Gives the program its chance from a list."""
+    """Give the program its random draws from a list."""
 
     def give(*numbers: int) -> None:
         left = list(numbers)
@@ -48,7 +48,7 @@ def draws(monkeypatch: pytest.MonkeyPatch) -> Draws:
 
 
 def model(case: dict[str, Any], **more: Any) -> Any:
-    """As much of the terms as the models look at."""
+    """Make the part of the terms that the models read."""
     names = ("kind", "intercept", "delta", "tolerance")
     d = max(case["n_classes"], 1) * (case["n_features"] + case["intercept"])
     sizes = {
@@ -87,7 +87,7 @@ def test_roles(case: dict[str, Any], expected: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(("case", "expected"), vectors("choice"))
 def test_coins(case: dict[str, Any], expected: dict[str, Any], draws: Draws) -> None:
-    """The last bit of an exponential is worth 2¹¹ of the coin's 2⁶⁴."""
+    """Allow for the last bit of an exponential, which is worth 2¹¹ of the coin's 2⁶⁴."""
     k, t, coin = case["k"], case["t"], int(expected["coin"])
     if coin > 2**11:
         draws(coin - 2**11 - 1, t - 1)
@@ -123,7 +123,7 @@ def test_mistakes(case: dict[str, Any], expected: dict[str, Any], draws: Draws) 
 @pytest.mark.parametrize(("role", "k"), [("evaluate", 2), ("count", 3)])
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 def test_responses(role: str, k: int, epsilon: float, draws: Draws) -> None:
-    """The truth where the coin of one among k says so, else every other number alike."""
+    """Check that the truth is sent if the coin decides so, else each other number equally often."""
     sizes = {"D": 1, "C": 3, "K": 3, "d": 3, "kind": "softmax", "intercept": False}
     terms: Any = SimpleNamespace(epsilon=epsilon, **sizes)
     # The model prefers label 0, so label 2 is predicted wrongly.
@@ -176,7 +176,7 @@ def test_features(case: dict[str, Any], expected: dict[str, Any]) -> None:
 def test_letters(
     case: dict[str, Any], expected: dict[str, Any], draws: Draws, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From a minibatch to the number; the vectors draw from the best in ascending order."""
+    """Check the number from a minibatch; vectors draw from the best in ascending order."""
     choose = standalone.choose
     monkeypatch.setattr(
         standalone, "choose", lambda o, t, e: choose(sorted(o[:t]) + sorted(o[t:]), t, e)
@@ -214,7 +214,7 @@ def test_agreements(case: dict[str, Any], expected: dict[str, Any]) -> None:
         return
     terms = standalone.Terms(case["terms"], "vectors")
     assert ("not_private" not in standalone.promise(terms)) == expected["private"]
-    assert (terms.epsilon, terms.in_all) == (expected["per_sample"], expected["per_device"])
+    assert (terms.epsilon, terms.total) == (expected["per_sample"], expected["per_device"])
 
 
 # Beyond them
@@ -230,7 +230,7 @@ def test_far_words_of_a_large_codebook() -> None:
 def test_every_number_has_one_of_two_probabilities(
     draws: Draws, k: int, t: int, epsilon: float
 ) -> None:
-    """The coin falls as the package's does, and both lots reach every number of their part."""
+    """Check that the coin is the package's, and that both draws reach all their numbers."""
     order, coin = list(range(k))[::-1], Choice(k, t, epsilon).coin
     best, others = set(), set()
     for i in range(t):
@@ -247,7 +247,7 @@ def test_every_number_has_one_of_two_probabilities(
 def test_a_short_gradient_is_turned_round_at_times(
     share: float, draws: Draws, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a chance of (1 − ‖u‖/S)/2; never where it is as long as S."""
+    """Check the probability (1 − ‖u‖/S)/2, which is 0 where u is as long as S."""
     task = make_task(privacy__mechanism="direction", model__kind="ridge", target__labels=None)
     terms = standalone.Terms(task.terms.text, task.name)
     assert math.isclose(terms.S, task.terms.mechanism().length)

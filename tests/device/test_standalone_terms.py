@@ -1,4 +1,4 @@
-"""Terms that the one file accepts: every field within its range, and no other field."""
+"""Test which terms the one-file device accepts: each field within its range, and no other field."""
 
 import copy
 import json
@@ -69,7 +69,7 @@ def changed(path: tuple[str, ...], value: object) -> dict[str, Any]:
 
 
 def ranges(kind: Any, *path: str) -> Iterator[tuple[tuple[str, ...], msgspec.Meta, bool]]:
-    """Every number of the terms, as the package declares it: where, its range, whether whole."""
+    """List every number of the terms, as the package declares it: place, range, whether whole."""
     if get_origin(kind) is Annotated and get_args(kind)[0] in (int, float):
         yield path, get_args(kind)[1], get_args(kind)[0] is int
     for part in get_args(kind):
@@ -194,7 +194,7 @@ def test_what_the_package_accepts_it_accepts(**values: Any) -> None:
         return
     theirs = standalone.Terms(text, "activity")
     assert terms.mechanism().length == theirs.S
-    assert terms.promise.epsilon_per_person == pytest.approx(theirs.in_all)
+    assert terms.promise.epsilon_per_person == pytest.approx(theirs.total)
 
 
 @pytest.mark.parametrize("kind", ["manual", "a sensor of another version", "x" * 40])
@@ -257,7 +257,7 @@ def test_names_and_constants() -> None:
 
 
 def test_there_is_nothing_to_count_where_a_number_is_predicted() -> None:
-    """Refused by the one file and by the package, and accepted by both with counters of 0."""
+    """Check that both devices reject counters above 0 there, and accept counters of 0."""
     document = copy.deepcopy(DOCUMENT)
     document["target"]["labels"], document["model"]["kind"] = [], "ridge"
     for counters in (0.05, 0.0):
@@ -305,6 +305,6 @@ def test_every_rule_names_the_field_and_what_was_found() -> None:
 
 @pytest.mark.parametrize("digits", [399, 400, 100_000])
 def test_the_digits_of_a_number_take_no_time(digits: int) -> None:
-    """Python before 3.11 reads a million digits for minutes."""
+    """Check the time: Python before 3.11 reads a million digits for minutes."""
     found = standalone.read_json("9" * digits)
     assert found == (10**399 - 1 if digits < 400 else math.inf)

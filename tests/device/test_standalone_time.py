@@ -1,4 +1,4 @@
-"""The work of the one file does not depend on the samples, whatever w a server sends.
+"""Test that the work of the one-file device does not depend on the samples, for any w.
 
 Not by the clock: its floats are replaced by ones that count every operation with them, and none may
 touch a number so close to 0 that processors take longer for it.
@@ -26,7 +26,7 @@ slow = list[float]()
 
 
 class Counted(float):
-    """A float that counts what is done with it and all that comes of it."""
+    """Count the operations with a float, and with every number computed from it."""
 
 
 def counting(name: str) -> Any:
@@ -50,7 +50,7 @@ def exponential(value: float) -> Counted:
 
 
 def watch(case: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[list[float], Counter[str]]:
-    """Tell a direction; return what the loop over all directions read, and all the work."""
+    """Draw a direction; return what the loop over all directions read, and the total work."""
     functions = {name: getattr(math, name) for name in ("inf", "nan", "sqrt", "floor")}
     kept = SimpleNamespace(**functions, exp=exponential)
     read, rounded = list[float](), standalone.in_whole_numbers
@@ -82,7 +82,7 @@ def watch(case: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[list[float], Coun
 
 @pytest.mark.parametrize("pair", PAIRS, ids=[first[0]["pair"] for first, _ in PAIRS])
 def test_both_sides_of_a_pair_are_the_same_work(pair: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """But for the number of samples, which the slot of a check-in covers."""
+    """Check all but the number of samples, which the slot of a check-in covers."""
     done = []
     for case, expected in pair:
         read, steps = watch(case, monkeypatch)
@@ -97,7 +97,7 @@ def test_both_sides_of_a_pair_are_the_same_work(pair: Any, monkeypatch: pytest.M
 
 
 def test_counting_finds_what_the_loop_must_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same with the gradient as it is: the counts above can fail."""
+    """Use the unprotected gradient, to show that the counts above can fail."""
     monkeypatch.setattr(standalone, "SMALLEST_EXPONENT", -math.inf)
     monkeypatch.setattr(standalone, "in_whole_numbers", lambda u: (u, 1.0))
     read, _ = watch(CASES[0][0], monkeypatch)

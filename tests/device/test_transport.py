@@ -1,11 +1,11 @@
-"""The way to the server: conformance, trust, and answers that no honest server gives."""
+"""Test the way to the server: conformance, trust, and answers that no honest server gives."""
 
 import socket
 import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,11 @@ import pytest
 
 from crowdml.certificate import certificate_fingerprint, self_signed
 from crowdml.checks.transports import check_transport
-from crowdml.device import Device, HttpTransport, Outcome
+from crowdml.device import Device, HttpTransport, Outcome, Waiting, what_became
 from crowdml.errors import InvalidInput, Unreachable, Untrusted
+from crowdml.privacy import Limits
 from crowdml.protocol import Enrol
-from tests.servers import PATIENCE, Start, free_port, make_task
+from tests.servers import PATIENCE, Portal, Start, create, free_port, make_task
 
 X = [0.1, 0.2, 0.3, 0.4]
 
@@ -55,6 +56,58 @@ def test_an_unchanged_model_is_not_downloaded_again(
     assert statuses == [200, 201, 200, 304]
 
 
+def test_a_server_without_pages_has_no_table_of_errors(start: Start) -> None:
+    with closing(HttpTransport(start(make_task()).url, "activity")) as transport:
+        assert transport.errors() == []
+
+
+def test_the_errors_of_a_real_server(tmp_path: Path) -> None:
+    """Read the portal's table after 160 check-ins of eight devices.
+
+    A public rule lets every second check-in evaluate the model, and what it sends is nearly
+    always true at this ε. The table is empty by chance in fewer than one of 1e9 runs.
+    """
+    task = make_task(
+        privacy__mechanism="direction", privacy__epsilon=400.0, collection__checkins=20,
+        collection__evaluators=0.5, collection__batch=3, collection__buffer=3,
+    )  # fmt: skip
+    labels = task.terms.target.labels
+    options: dict[str, Any] = {"accept_no_privacy": True, "limits": Limits(1e6, 1e6)}
+    server = Portal(tmp_path / "server")
+    server.folder.mkdir()
+    create(server.database, task)
+    with ExitStack() as stack:
+        stack.callback(server.kill)
+        server.start()
+        transport = stack.enter_context(closing(HttpTransport(server.url, "activity")))
+        assert transport.errors() == [], "nothing was evaluated yet"
+        devices = [
+            stack.enter_context(
+                Device.join(
+                    server.url, "activity", file=tmp_path / str(n) / "device",
+                    waiting=Waiting(slot=0.0), **options,
+                )
+            )
+            for n in range(8)
+        ]  # fmt: skip
+        for k in range(3 * 20):
+            for device in devices:
+                device.add([float(k % 3 == j) for j in range(4)], labels[k % 3])
+        assert [device.n_answered for device in devices] == [20] * 8
+        now, errors = transport.statistics(), transport.errors()
+        with closing(HttpTransport(server.url, "elsewhere")) as other:
+            assert other.errors() == [], "the portal has no such task"
+    assert now.error
+    versions = [each.version for each in errors]
+    assert len(versions) > 1
+    assert versions == sorted(set(versions))
+    assert 0 < versions[0] < versions[-1] <= now.version == 160
+    assert all(-0.1 <= each.value <= 1.1 and each.margin > 0 for each in errors)
+    first, second = map(str, what_became([1, 2], now, errors))
+    assert first == "2 of 160 check-ins so far were yours, the first was number 1."
+    assert second.startswith(("Now ", "Since then ", "When you checked in, "))
+
+
 def test_a_closed_connection_is_opened_again(start: Start) -> None:
     server = start(make_task())
     with closing(HttpTransport(server.url, "activity")) as transport:
@@ -91,7 +144,7 @@ def test_plain_http_beyond_loopback_must_be_asked_for() -> None:
 
 
 class Eavesdropper:
-    """A TLS server that writes down whatever a client tells it after the handshake."""
+    """Serve TLS, and write down what a client sends after the handshake."""
 
     def __init__(self, folder: Path) -> None:
         certificate, key = self_signed(folder, "localhost")
@@ -181,7 +234,7 @@ def test_a_self_signed_certificate_needs_a_pin(eavesdropper: Eavesdropper, tmp_p
 def test_a_certificate_that_changes_after_joining(
     eavesdropper: Eavesdropper, start: Start, tmp_path: Path
 ) -> None:
-    """Someone takes over the address: no token, no check-in, no ε."""
+    """Let someone take over the address: no token, no check-in, no ε."""
     server = start(make_task(), tls="self-signed")
     file = tmp_path / "device"
     with Device.join(server.url, "activity", file=file, fingerprint=server.fingerprint) as device:
@@ -198,7 +251,7 @@ def test_a_certificate_that_changes_after_joining(
 
 
 def test_a_fingerprint_that_is_none(tmp_path: Path) -> None:
-    """A slip of the hand must not read like an attack."""
+    """Check that a typing error is not reported as an attack."""
     with pytest.raises(InvalidInput, match="must be 64 digits from 0 to f, found 'zz'"):
         Device.join("https://127.0.0.1:1", "activity", file=tmp_path / "it", fingerprint="zz")
 

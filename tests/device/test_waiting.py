@@ -1,4 +1,4 @@
-"""Trying again, but ever less often, not in step with others, and knowing what is waited for."""
+"""Test retries: ever less often, not in step with others, and with a reason for waiting."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from crowdml.privacy import SystemChance
 
 
 class Fixed(SystemChance):
-    """Always the same share of what was asked for."""
+    """Return the same share of what was asked for every time."""
 
     def __init__(self, share: float) -> None:
         self.share = share
@@ -32,7 +32,7 @@ def test_the_wait_doubles_up_to_its_longest() -> None:
 
 
 def test_devices_do_not_retry_in_step() -> None:
-    """Fifty draws within 0.01 of each other have a chance below 1e-90."""
+    """Fifty draws within 0.01 of each other have a probability below 1e-90."""
     waits = {delays(1)[0] for _ in range(50)}
     assert len(waits) > 1
     assert max(waits) - min(waits) > 0.01
@@ -93,7 +93,7 @@ def test_jitter_never_shortens_a_wait() -> None:
 
 
 def test_what_is_done_takes_whole_slots() -> None:
-    """A draw that takes longer is not sent later, unless it takes longer than a slot."""
+    """Check that a longer draw is not sent later, unless it takes longer than a slot."""
     now = [0.0]
 
     def sleep(seconds: float) -> None:
@@ -110,7 +110,7 @@ def test_what_is_done_takes_whole_slots() -> None:
 
 @pytest.mark.parametrize(("took", "ends"), [(0.001, 0.75), (0.26, 0.75), (0.76, 1.5)])
 def test_more_work_has_more_slots(took: float, ends: float) -> None:
-    """By a public number: work that may take three slots is sent after three, or six."""
+    """Check a public number: work that may take three slots is sent after three, or six."""
     now = [0.0]
     waiting = Waiting(slot=0.25, clock=lambda: now[0], sleep=lambda seconds: step(seconds))
 

@@ -20,6 +20,8 @@ SYSTEMD, DOCKER = ROOT / "examples" / "systemd", ROOT / "examples" / "docker"
 UNITS = sorted(SYSTEMD.glob("*.service"))
 PROGRAMS = ("/opt/crowdml/bin/crowdml", "%h/.local/crowdml/bin/crowdml")
 TERMUX = ROOT / "examples" / "termux" / "crowdml"
+DOUBTFUL = 8
+"""The exit code of `crowdml device run` for rows that cannot be in the task's units."""
 
 
 def setting(unit: Path, name: str) -> str:
@@ -60,17 +62,21 @@ def test_systemd_knows_every_way_a_device_stops() -> None:
     prevent = set(map(int, setting(unit, "RestartPreventExitStatus").split()))
     fine = set(map(int, setting(unit, "SuccessExitStatus").split()))
     named = {outcome.name: code for outcome, code in CODES.items()}
-    assert prevent == {1, 2, named["ENDED"], named["LIMIT"], named["TERMS"]}
+    assert prevent == {1, 2, named["ENDED"], named["LIMIT"], named["TERMS"], DOUBTFUL}
+    listening = setting(SYSTEMD / "crowdml-listen.service", "RestartPreventExitStatus")
+    assert set(map(int, listening.split())) == {1, 2, named["ENDED"], DOUBTFUL}
     assert fine == {named["ENDED"], named["WAITING"], named["PAUSED"]}
 
 
-def test_a_phone_goes_on_until_the_task_is_over(tmp_path: Path) -> None:
-    """The script for Termux:Boot, in bash's strict mode, with stand-ins for Termux's commands."""
+@pytest.mark.parametrize("last", [3, DOUBTFUL])
+def test_a_phone_goes_on_until_the_task_is_over(tmp_path: Path, last: int) -> None:
+    """Run the script for Termux:Boot with stand-ins for Termux's commands."""
     stand_ins = {
         "termux-wake-lock": "echo locked",
         "termux-wake-unlock": "echo unlocked",
         "termux-sensor": 'echo "sensor $*"',
-        "python3": 'cat; n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) > n; exit "$((n * 3))"',
+        "python3": "cat; n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) > n; "
+        f'exit "$((n * {last}))"',
     }
     for name, text in stand_ins.items():
         (tmp_path / name).write_text(f"#!/bin/bash\n{text}\n")
@@ -80,7 +86,7 @@ def test_a_phone_goes_on_until_the_task_is_over(tmp_path: Path) -> None:
     done = subprocess.run(run, env=environment, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == ["locked", "unlocked"]
-    assert (tmp_path / "n").read_text() == "2\n", "0 goes on, 3 is the end"
+    assert (tmp_path / "n").read_text() == "2\n", "0 goes on, 3 and 8 are the end"
     assert "sensor -s accel -d 50" in (tmp_path / "crowdml.log").read_text()
     assert "set -euo pipefail" in TERMUX.read_text()
 

@@ -1,18 +1,34 @@
-"""Every parser that reads bytes from outside, each with the errors that it may raise.
+"""List every parser that reads bytes from outside, with the errors that it may raise.
 
 A door takes any bytes. It returns, or it raises an error that crowdml raises on purpose.
 """
 
 import contextlib
-from collections.abc import Callable, Iterator
+import io
+import math
+from collections.abc import Callable, Iterable, Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 
 from crowdml import one_file_device
+from crowdml.device.became import read_errors
 from crowdml.device.link import read_link
-from crowdml.device.sources.address import is_address, read_address
+from crowdml.device.sources.address import (
+    ListenAddress,
+    is_address,
+    read_address,
+    read_listen_address,
+    read_phone_address,
+)
+from crowdml.device.sources.desk import MessageDesk
+from crowdml.device.sources.feed import Fed
 from crowdml.device.sources.form import SampleForm
+from crowdml.device.sources.formats import FORMATS, Batch, Format, JsonObjects, Phyphox
+from crowdml.device.sources.listener import LARGEST, RequestHandler
 from crowdml.device.sources.recording import read_readings
+from crowdml.device.sources.stream import Stream
 from crowdml.errors import CrowdmlError
 from crowdml.learnt import read_model, read_start
 from crowdml.pilot import read_pilot, read_rows
@@ -38,6 +54,11 @@ DOORS: dict[str, Callable[[bytes], object]] = {}
 """The doors by name; `tests/fuzz/corpus` has a folder of inputs for each."""
 SENSED = Features(4, sensor=Sensor("light", rate=1, window=2, transform="summary"))
 LABELS = ("night", "day")
+ARRIVAL = 1_698_501_144_401_773_000
+"""Nanoseconds since 1970 at which messages of sensor apps arrive."""
+
+BETWEEN = b"\x1e"
+"""The byte that separates the messages of one input; it is in no JSON text."""
 
 
 def door(function: Callable[[bytes], object]) -> Callable[[bytes], object]:
@@ -46,7 +67,7 @@ def door(function: Callable[[bytes], object]) -> Callable[[bytes], object]:
 
 
 def enter(name: str, data: bytes) -> None:
-    """Give the bytes to a door; an error that is not one of crowdml's own gets out."""
+    """Give the bytes to a door; an error that is not crowdml's own is raised."""
     with contextlib.suppress(CrowdmlError, Implausible, one_file_device.Problem):
         DOORS[name](data)
 
@@ -115,8 +136,28 @@ def one_file_terms(data: bytes) -> None:
 
 
 @door
+def one_file_model(data: bytes) -> None:
+    """Read what the one-file device checks out, in the JSON of the answer."""
+    terms = one_file_device.Terms(DIRECTED.text, "activity")
+    asked = SimpleNamespace(terms=terms, server=SimpleNamespace(), place=lambda number: "place")
+    answer = {"Crowdml-Terms": terms.sha256}
+    with contextlib.suppress(ValueError, RecursionError):  # as `Server.call` does
+        document = one_file_device.read_json(data)
+        asked.server.call = lambda method, path: (answer, document)
+        one_file_device.Device.check_out(asked, 1)  # type: ignore[arg-type]
+
+
+@door
 def problem(data: bytes) -> None:
     read_problem(400, data)
+
+
+@door
+def errors(data: bytes) -> None:
+    for error in read_errors(data):
+        assert error.version >= 0
+        assert math.isfinite(error.value)
+        assert not math.isnan(error.margin)
 
 
 @door
@@ -132,6 +173,9 @@ def link(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
     with contextlib.suppress(CrowdmlError):
         read_link(text)
+    for read in (read_listen_address, read_phone_address):
+        with contextlib.suppress(CrowdmlError):
+            read(text)
     if is_address(text):
         read_address(text)
 
@@ -149,3 +193,128 @@ def json_samples(data: bytes) -> None:
 @door
 def readings(data: bytes) -> None:
     list(read_readings(lines(data), SENSED, LABELS))
+
+
+@door
+def one_file_samples(data: bytes) -> None:
+    terms = one_file_device.Terms(DIRECTED.text, "activity")
+    layout = None
+    for line in lines(data):
+        layout = layout or one_file_device.Layout(terms, "-", line)
+        layout.read(line)
+        with contextlib.suppress(*one_file_device.NOT_A_SAMPLE):
+            layout.sample(line)
+
+
+# What sensor apps send to a device
+
+
+def sensed(parser: Format, kind: str, batches: Iterable[Batch]) -> None:
+    """Sort and label readings as a device does, and write down what it would remember."""
+    sensor = Sensor(kind, rate=1, window=2, transform="summary")
+    streams: dict[str, Stream] = {}
+    for batch in batches:
+        assert batch.stream.encode()
+        stream = streams.setdefault(batch.stream, Stream(sensor, 4, parser.lateness))
+        stream.accept(batch, lambda text: text or None, "day")
+        for taken in stream.drain():
+            assert all(math.isfinite(value) for each in taken for value in each.x)
+        msgspec.msgpack.encode(stream.memory)
+    for stream in streams.values():
+        list(stream.drain(everything=True))
+
+
+def batches_of(parser: Format, messages: Iterable[bytes], topic: str = "") -> Iterator[Batch]:
+    for message in messages:
+        with contextlib.suppress(CrowdmlError):
+            yield parser.parse(message, ARRIVAL, topic)
+
+
+@door
+def sensor_logger(data: bytes) -> None:
+    for kind in sorted(FORMATS["sensor-logger"].kinds):
+        parser = FORMATS["sensor-logger"](kind)
+        sensed(parser, kind, batches_of(parser, data.split(BETWEEN)))
+
+
+@door
+def termux(data: bytes) -> None:
+    parser, objects = FORMATS["termux"]("motion"), JsonObjects()
+    found = [each.encode() for line in lines(data) for each in objects.feed(line)]
+    sensed(parser, "motion", batches_of(parser, found))
+
+
+@door
+def one_file_termux(data: bytes) -> None:
+    for text in one_file_device.termux_objects(lines(data)):
+        with contextlib.suppress(*one_file_device.NOT_A_SAMPLE):
+            assert math.isfinite(one_file_device.termux_reading(text, "motion") or 0.0)
+
+
+@door
+def phyphox(data: bytes) -> None:
+    """Read the answer to /config, then answers to /get."""
+    config, *answers = data.split(BETWEEN)
+    for kind in sorted(Phyphox.kinds):
+        parser = Phyphox(kind)
+        with contextlib.suppress(CrowdmlError):
+            parser.configure(config)
+        sensed(parser, kind, batches_of(parser, answers))
+
+
+@door
+def owntracks(data: bytes) -> None:
+    parser = FORMATS["owntracks"]("speed")
+    sensed(parser, "speed", batches_of(parser, data.split(BETWEEN), "owntracks/ann/phone"))
+
+
+@door
+def statestream(data: bytes) -> None:
+    """Read a topic and its state, several times."""
+    parser = FORMATS["statestream"]("light")
+    parts = data.split(BETWEEN)
+    found: list[Batch] = []
+    for topic, state in zip(parts[::2], parts[1::2], strict=False):
+        found += batches_of(parser, [state], topic.decode("utf-8", "replace"))
+    sensed(parser, "light", found)
+
+
+class Connection:
+    """Act as a connection that receives these bytes, and then nothing more."""
+
+    def __init__(self, data: bytes) -> None:
+        self.largest = 0
+        self._data = data
+
+    def makefile(self, mode: str, size: int) -> Any:
+        if mode != "rb":
+            return io.BytesIO()
+        bytes_in = io.BytesIO(self._data)
+        read = bytes_in.read
+
+        def counting(size: int = -1) -> bytes:
+            self.largest = max(self.largest, size)
+            return read(size)
+
+        return SimpleNamespace(
+            read=counting, readline=bytes_in.readline, close=bytes_in.close, closed=False
+        )
+
+    def settimeout(self, seconds: float) -> None: ...
+
+    def setsockopt(self, *option: int) -> None: ...
+
+
+@door
+def request(data: bytes) -> None:
+    """Read what comes on the port of a listening device: HTTP of any kind, or other bytes."""
+    parser = FORMATS["sensor-logger"]("motion")
+    intake: Any = SimpleNamespace(
+        doubt=None, fed=Fed(0), take=lambda body: parser.parse(body, ARRIVAL)
+    )
+    for secret in ({"path": "secret"}, {"user": "ann", "password": "p:w"}):
+        address = ListenAddress("http", "127.0.0.1", 1, **secret)
+        handler = type("Handler", (RequestHandler,), {"desk": MessageDesk(address, intake)})
+        connection = Connection(data)
+        handler(connection, ("127.0.0.1", 2), SimpleNamespace())
+        assert connection.largest <= LARGEST, "a longer body could fill the memory"

@@ -1,4 +1,4 @@
-"""Parsers of outside bytes refuse with an error of crowdml's own, or accept, and nothing else.
+"""Check that parsers of outside bytes accept an input, or raise an error of crowdml's own.
 
 `make fuzz` searches for inputs that do otherwise, for as long as wanted.
 """

@@ -1,4 +1,4 @@
-"""Where samples come from: files, standard input, sensor apps; and, in `mqtt`, topics.
+"""Read samples from files, standard input and sensor apps; and, in `mqtt`, from topics.
 
 A source hands samples to a device and remembers its place, so that no sample is taken twice.
 """

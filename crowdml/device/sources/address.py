@@ -1,4 +1,4 @@
-"""Addresses of live sources, taken apart: topics, ports to listen on, phones to ask."""
+"""Read the addresses of live sources: topics, ports to listen on, phones to ask."""
 
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
@@ -10,7 +10,7 @@ PORTS = {"mqtt": 1883, "mqtts": 8883}
 
 @dataclass(frozen=True)
 class TopicAddress:
-    """A broker, who asks there, and for which topic; written out, it has no password."""
+    """Hold a broker, a user there, and a topic; as a text, it has no password."""
 
     scheme: str
     host: str
@@ -30,12 +30,12 @@ class TopicAddress:
 
 
 def is_address(source: str) -> bool:
-    """Whether a source is a topic, and no file."""
+    """Return whether a source is a topic, not a file."""
     return source.partition("://")[0] in PORTS and "://" in source
 
 
 def read_address(source: str) -> TopicAddress:
-    """The parts of an address; all that follows the first / is the topic.
+    """Read an address; everything after the first / is the topic.
 
     >>> address = read_address("mqtt://ann:secret@broker.example/home/room")
     >>> address.host, address.port, address.topic, address.password
@@ -51,7 +51,7 @@ def read_address(source: str) -> TopicAddress:
 
 @dataclass(frozen=True)
 class ListenAddress:
-    """Where to listen, and what a sender must know: a path, or a user and a password."""
+    """Hold where to listen, and what a sender must know: a path, or a user and a password."""
 
     scheme: str
     host: str
@@ -74,7 +74,7 @@ class ListenAddress:
 
 
 def read_listen_address(source: str) -> ListenAddress:
-    """The parts of http[s]://[user:password@]HOST:PORT[/PATH].
+    """Read http[s]://[user:password@]HOST:PORT[/PATH].
 
     >>> address = read_listen_address("http://0.0.0.0:8000/secret")
     >>> address.host, address.port, address.path
@@ -89,14 +89,14 @@ def read_listen_address(source: str) -> ListenAddress:
 
 @dataclass(frozen=True)
 class PhoneAddress:
-    """A phone on which phyphox allows remote access."""
+    """Hold the address of a phone on which phyphox allows remote access."""
 
     host: str
     port: int
 
 
 def read_phone_address(source: str) -> PhoneAddress:
-    """The parts of phyphox://HOST[:PORT].
+    """Read phyphox://HOST[:PORT].
 
     >>> read_phone_address("phyphox://192.168.1.7")
     PhoneAddress(host='192.168.1.7', port=8080)
@@ -108,7 +108,7 @@ def read_phone_address(source: str) -> PhoneAddress:
 def _parts(
     source: str, what: str, expected: str, with_path: bool = False
 ) -> tuple[str, str, int | None, str | None, str | None, str]:
-    """Scheme, host, port, user, password, and all that follows the first /."""
+    """Return scheme, host, port, user, password, and everything after the first /."""
     scheme, _, rest = source.partition("://")
     place, _, path = rest.partition("/")
     try:
@@ -116,9 +116,9 @@ def _parts(
         host, port = parts.hostname, parts.port
     except ValueError:
         host = port = None
-    # 0 is no port to connect to, but would be taken for a missing one.
+    # Port 0 cannot be connected to, and would be mistaken for a missing port.
     if not host or port == 0 or place.endswith("@") or (with_path and not path):
-        # Without what may be a password.
+        # The message must not contain a password.
         found = f"{scheme}://{place.rpartition('@')[2]}/{path}"
         raise InvalidInput(
             f"{what} must be {expected}, found {found!r}. A @, : or / in a password is written "

@@ -1,4 +1,4 @@
-"""Feeding a device from a file or from standard input."""
+"""Feed a device from a file or from standard input."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ MADE_ROOM = (Outcome.CHECKED_IN, Outcome.COLLECTED)
 
 @dataclass
 class Fed:
-    """What became of the samples of a source.
+    """Count what became of the samples of a source.
 
     Args:
         resumed_after: The line after which an earlier run had stopped; 0 for the beginning.
@@ -53,7 +53,7 @@ class Fed:
 
     @property
     def found_nothing(self) -> bool:
-        """Nothing was kept of a source from which no earlier run has kept anything."""
+        """Return whether nothing was kept, in this run or an earlier one."""
         new = self.skipped or not self.resumed_after
         return bool(new and not (self.kept or self.taken or self.stopped))
 
@@ -93,7 +93,7 @@ def feed(
             nearly all are the same; returns whether to go on.
 
     Raises:
-        DoubtfulRows: `on_doubt` has said no; nothing was spent, and nothing of the source is kept.
+        DoubtfulRows: `on_doubt` has answered no. Nothing was spent, and no row is kept.
     """
     check_kind("source", source, (str, Path), "a file, or - for standard input")
     source = str(source)
@@ -112,7 +112,7 @@ def feed(
     look = FirstLook(device, on_doubt, known=place.start > 0)
     placed = _placed(samples, place)
     if SourcePlace.path(source) and not place.start:
-        # A file can be read again, so nothing of it is taken before it was looked at.
+        # A file can be read again, so none of its samples is taken before the look at them.
         first = list(islice(placed, max(LOOKED_AT, device.terms.collection.batch)))
         look.at([sample[0] for sample, _, _ in first if not isinstance(sample, InvalidSample)])
         placed = chain(first, placed)
@@ -141,7 +141,7 @@ def feed(
             fed.kept += 1
     fed.outcome = device.flush(wait)
     if fed.stopped and fed.outcome in MADE_ROOM:
-        fed.outcome = Outcome.WAITING  # lines are left, so this is no success
+        fed.outcome = Outcome.WAITING  # lines are left, so it must not end as a success
     fed.lines, fed.answered = place.lines, device.n_answered - before
     return fed
 
@@ -165,7 +165,7 @@ def _add(
     look.before(sample[0])
     try:
         outcome = device.add(*sample, position)
-        # With nothing left to send, another run has made room; it may also fill the buffer again.
+        # With nothing left to send, another run has made room; that run may fill the buffer again.
         while outcome is Outcome.FULL and device.flush(wait) in MADE_ROOM:
             outcome = device.add(*sample, position)
     except InvalidSample as error:
@@ -175,7 +175,7 @@ def _add(
 
 
 def _recorded(device: Device, sample: Sample) -> bool:
-    """Whether a line has the columns of a recording, and not those of the features."""
+    """Return whether a line has the columns of a recording instead of those of the features."""
     features, found = device.terms.features, len(sample[0])
     read = features.sensor is not None and not features.sensor.registered.typed_in
     return read and found in (2, 4) and found != features.count

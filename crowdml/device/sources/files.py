@@ -1,4 +1,4 @@
-"""Where samples come from: files and standard input."""
+"""Read samples from files and standard input."""
 
 import hashlib
 import sys
@@ -14,11 +14,11 @@ from crowdml.device.sources.form import Sample, SampleForm
 from crowdml.errors import InvalidInput, InvalidSample
 
 LONGEST_LINE = 2**24
-"""Characters of a line: what is longer is no line of samples, and could use up all memory."""
+"""Characters: a longer line is not a sample, and could use up all memory."""
 
 
 class SourcePlace:
-    """Where in a source a reader is, and where an earlier run left off.
+    """Track where in a source a reader is, and where an earlier run stopped.
 
     Args:
         source: A file, or `-` for standard input.
@@ -45,12 +45,12 @@ class SourcePlace:
 
     @staticmethod
     def path(source: str) -> str | None:
-        """The name to remember a file by; None for standard input and pipes."""
+        """Return the name under which a file is remembered; None for standard input and pipes."""
         path = Path(source)
         return str(path.resolve()) if source != "-" and path.is_file() else None
 
     def next_position(self) -> Position | None:
-        """That of the next sample, if it is to be remembered; several may end with one line."""
+        """Return the position of the next sample, if it is remembered; a line may end several."""
         line, nth = self._newest
         self._newest = (self.lines, nth + 1 if line == self.lines else 0)
         if self._path is None:
@@ -60,7 +60,7 @@ class SourcePlace:
         return Position(self._path, self.lines, sha256, mark)
 
     def follow(self, lines: IO[str]) -> Iterator[str]:
-        """The lines that were not taken before."""
+        """Return the lines that were not taken before."""
         for line in _bounded(lines, self.source):
             self.lines += 1
             self.first = self.first or line
@@ -73,7 +73,7 @@ class SourcePlace:
             self._check(self._before)
 
     def _hashes(self) -> Iterator[str]:
-        """Of all that is in the file up to each of its lines."""
+        """Hash the content of the file up to each of its lines."""
         found = hashlib.sha256()
         with suppress(UnicodeDecodeError), _open(self.source) as lines:
             for line in _bounded(lines, self.source):
@@ -85,7 +85,7 @@ class SourcePlace:
             raise InvalidInput(
                 f"the first {before.lines:,} lines of {self.source} were taken before, and must be "
                 "as they were, found others: its samples would count, and cost, twice. Put new "
-                "samples into a new file, or say --again to take all of this one."
+                "samples into a new file, or add --again to take the whole file."
             )
 
 
@@ -95,10 +95,10 @@ def read_source(
     place: SourcePlace | None = None,
     form: SampleForm | None = None,
 ) -> Iterator[Sample | InvalidSample]:
-    """Samples from a `.csv` or `.jsonl` file, or from standard input (`-`, either kind).
+    """Read samples from a `.csv` or `.jsonl` file, or from standard input (`-`, either kind).
 
-    A label is given by its name. A line that is no sample comes out as the
-    error that says why, so that the reader can go on after it.
+    A label is given by its name. A line that is not a sample is returned as the error that says
+    why, so that the reader can go on after it.
 
     Args:
         place: Where in the source to go on.
@@ -114,14 +114,14 @@ def read_source(
 
 
 def starting(lines: Iterator[str]) -> tuple[bool, Iterator[str]]:
-    """Whether these are lines of JSON, as the first one shows, and all of them."""
+    """Return whether the lines are JSON, as the first one shows, and all of them."""
     first = next(lines, "")
     return first.lstrip().startswith(("{", "[")), chain([first], lines)
 
 
 @contextmanager
 def opened(source: str, place: SourcePlace) -> Iterator[Iterator[str]]:
-    """The lines of a file, or of standard input (`-`), after those that were taken before."""
+    """Return the lines of a file or of standard input (`-`), after those that were taken before."""
     with nullcontext(sys.stdin) if source == "-" else _open(source) as lines:
         try:
             yield place.follow(lines)
@@ -139,7 +139,7 @@ def _open(source: str) -> IO[str]:
 
 
 def _bounded(lines: IO[str], source: str) -> Iterator[str]:
-    """Lines of a length that can be one; a device such as /dev/zero has none."""
+    """Return lines of bounded length; a file such as /dev/zero is one line without end."""
     number = 0
     while line := lines.readline(LONGEST_LINE + 1):
         number += 1
@@ -152,5 +152,5 @@ def _bounded(lines: IO[str], source: str) -> Iterator[str]:
 
 
 def _content(line: str) -> bytes:
-    """Without its end, so that a last line may be completed by appending to the file."""
+    """Return a line without its end, so that appending may complete the last line."""
     return line.rstrip("\r\n").encode("utf-8", "surrogatepass") + b"\n"

@@ -1,4 +1,4 @@
-"""How samples are written: lines of CSV, or JSON objects, with columns by name or in order."""
+"""Read samples from lines of CSV or from JSON objects, with columns by name or in order."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -31,13 +31,13 @@ EXPECTED = '{"x": [numbers], "y": label}'
 
 @dataclass(frozen=True)
 class SampleForm:
-    """How the samples of a task are written.
+    """Describe how the samples of a task are written.
 
     Args:
-        names: The task's names of columns; none if they are known by their order.
+        names: The task's names of columns; empty if columns are known by their order.
         may_miss: Whether a sample may lack a value.
-        dialect: How CSV is written, if somebody has said so; otherwise its first line shows it.
-        label: The column with the answer, if somebody has said so.
+        dialect: How CSV is written, if given; otherwise its first line shows it.
+        label: The column with the answer, if given.
         answered: Whether every sample has an answer; otherwise it may have one.
         count: The number of features, where samples may have no answer.
         on_note: Called with how the source is read, and with each new name that is ignored.
@@ -60,7 +60,7 @@ class SampleForm:
         label: str | None = None,
         on_note: Callable[[str], None] = lambda note: None,
     ) -> "SampleForm":
-        """The form in which samples of these features are written."""
+        """Return the form in which samples of these features are written."""
         return cls(features.names, features.missing == "center", dialect, label, on_note=on_note)
 
     def read_csv(
@@ -70,7 +70,7 @@ class SampleForm:
         start: int = 1,
         first: str | None = None,
     ) -> Iterator[Sample | InvalidSample]:
-        """One sample a line. By name, or in order: the features, then the label or target.
+        """Read one sample a line, by name or in order: the features, then the label or target.
 
         >>> list(SampleForm().read_csv(["a,b,y", "0.5,0.25,walk"], labels=["still", "walk"]))
         [([0.5, 0.25], 'walk')]
@@ -89,7 +89,7 @@ class SampleForm:
     def rows_of_csv(
         self, lines: Iterable[str], start: int = 1, first: str | None = None
     ) -> Iterator[tuple[int, Unanswered | InvalidSample]]:
-        """Each line with its number: x, and y as it was written, or what is wrong."""
+        """Return each line with its number: x, and y as it was written, or the error."""
         lines = iter(lines)
         if first is None:
             first = next(lines, "")
@@ -143,7 +143,7 @@ class SampleForm:
         )
 
     def _complete(self, x: list[float | None]) -> list[float | None]:
-        """The same values, in which one is missing only if that may be."""
+        """Check that a value is missing only where that is allowed, and return the values."""
         if self.names and not self.may_miss and None in x:
             name = self.names[x.index(None)]
             raise InvalidSample(f"column {quoted(name)} must be a finite number, found none.")
@@ -164,7 +164,7 @@ class SampleForm:
     def read_json_lines(
         self, lines: Iterable[str], labels: Sequence[str] = (), start: int = 1
     ) -> Iterator[Sample | InvalidSample]:
-        """One object a line.
+        """Read one object a line.
 
         >>> list(SampleForm().read_json_lines(['{"x": [0.5, 0.25], "y": 1}']))
         [([0.5, 0.25], 1.0)]
@@ -178,7 +178,7 @@ class SampleForm:
                 yield at_line(number, error)
 
     def read_json(self, text: str, labels: Sequence[str] = ()) -> Sample:
-        """The sample of one object, `{"x": [0.5, 0.25], "y": 1}`, or by the task's names.
+        """Read the sample of one object, `{"x": [0.5, 0.25], "y": 1}`, or by the task's names.
 
         >>> SampleForm(names=("b", "a")).read_json('{"a": 0.5, "b": 0.25, "y": 1}')
         ([0.25, 0.5], 1.0)
@@ -225,7 +225,7 @@ class SampleForm:
 
 
 def at_line(number: int, error: InvalidSample | InvalidInput) -> InvalidSample:
-    """The same error, with the line that it is about."""
+    """Return the same error, with the number of its line."""
     said, hint = str(error), ""
     if isinstance(error, InvalidSample):
         said, hint = error.sentence, error.hint

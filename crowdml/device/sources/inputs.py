@@ -1,4 +1,4 @@
-"""Features to predict from, in the files that samples come in; answers may be missing."""
+"""Read features to predict from, in the files that samples come in; answers may be missing."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,13 +13,13 @@ Input = tuple[list[float | None], float | None]
 
 
 def read_inputs(source: str, form: SampleForm, labels: Sequence[str] = ()) -> Iterator[Input]:
-    """The lines of a CSV or JSON-lines file, or of standard input (`-`), one by one.
+    """Read the lines of a CSV or JSON-lines file, or of standard input (`-`), one by one.
 
     Args:
         form: How they are written; `form.count` is the number of features.
 
     Raises:
-        InvalidSample: A line is none; the error says which.
+        InvalidSample: A line has no valid features; the error names the line.
     """
     with opened(source, SourcePlace(source)) as lines:
         is_json, lines = starting(lines)

@@ -1,4 +1,4 @@
-"""From a sensor app's messages to samples on the device's disk."""
+"""Turn a sensor app's messages into samples on the device's disk."""
 
 import threading
 import time
@@ -14,11 +14,12 @@ from crowdml.device.outcome import Outcome
 from crowdml.device.position import Position, TakenBefore
 from crowdml.device.sources.feed import Fed
 from crowdml.device.sources.formats import FORMATS, SECOND, Batch
+from crowdml.device.sources.look import LiveLook
 from crowdml.device.sources.sensing import Taken, rarer
 from crowdml.device.sources.stream import SKEW, Label, Stream, StreamMemory
 from crowdml.device.store import DeviceStore
 from crowdml.device.values import label_of
-from crowdml.errors import DeviceError, InvalidInput, InvalidSample
+from crowdml.errors import DeviceError, DoubtfulRows, InvalidInput, InvalidSample
 from crowdml.protocol import Sensor, Terms
 
 MOST_STREAMS = 20
@@ -30,11 +31,11 @@ BARREN = 10
 
 
 class Hint(InvalidSample):
-    """What the person with the app should know; the message's samples are kept all the same."""
+    """Report what the person with the app should know; the message's samples are kept."""
 
 
 class Intake:
-    """Reads messages, and keeps samples, unfinished windows and labels in one transaction.
+    """Read messages, and keep samples, unfinished windows and labels in one transaction.
 
     It uses the device's file apart from the `Device` that checks in, so a message need not wait
     for a server that is slow. All methods may be called from any thread.
@@ -66,6 +67,8 @@ class Intake:
         self.format = FORMATS[format](sensor.kind)
         self._sensor = rarer(sensor, every)
         self._streams: dict[str, Stream] = {}
+        self._look = LiveLook(store, format)
+        self._aside: list[tuple[str, Stream, Taken]] = []
         self._barren = 0
         self._changed = self.clock()
 
@@ -73,7 +76,7 @@ class Intake:
 
     @property
     def label(self) -> str | None:
-        """The label that a person has set on this machine."""
+        """Return the label that a person has set on this machine."""
         current = self._store.streams.label
         return current.label if current else None
 
@@ -85,9 +88,11 @@ class Intake:
     def take(self, body: bytes, topic: str = "", arrival: int | None = None) -> Outcome:
         """Keep the samples that a message completes; FULL and ENDED leave the message untaken.
 
+        While `doubt` waits for an answer, nothing is kept: the outcome is FULL.
+
         Raises:
             Hint: The message is taken, and the person should know something.
-            InvalidSample: It is none; nothing was kept.
+            InvalidSample: It is not a message of the app; nothing was kept.
         """
         with self._lock:
             now = self.clock() if arrival is None else arrival
@@ -100,8 +105,46 @@ class Intake:
                 )
             return self._take(batch)
 
+    # Doubt about the first rows
+
+    @property
+    def doubt(self) -> str | None:
+        """Return why the app's first rows cannot be in the task's units; None without doubt."""
+        return self._look.doubt
+
+    def settle(self, on_doubt: Callable[[str], bool]) -> None:
+        """Ask what to do about doubtful rows, if there are any.
+
+        Args:
+            on_doubt: Called with the reason for the doubt; returns whether to go on. Messages that
+                come meanwhile are not taken.
+
+        Raises:
+            DoubtfulRows: The answer was no. The rows are forgotten, and nothing was spent on them.
+        """
+        doubt = self.doubt
+        if doubt is None:
+            return
+        go_on = on_doubt(doubt)
+        with self._lock:
+            aside, self._aside = self._aside, []
+            if not go_on:
+                self._look.reject()
+                raise DoubtfulRows(doubt)
+            self._look.accept()
+            for path, stream, sample in aside:
+                self._keep(path, stream, sample)
+
+    def finish(self, on_doubt: Callable[[str], bool]) -> None:
+        """Use all readings that wait, and ask about them as `settle` does."""
+        self.flush()
+        self.settle(on_doubt)
+        self.flush()  # what waited while the question was open
+
+    # Readings that wait
+
     def flush(self) -> None:
-        """Use all readings that wait for earlier ones: none are to be expected any more."""
+        """Use all readings that wait for earlier ones, because no earlier ones are expected."""
         with self._lock, suppress(InvalidInput):
             self._agree()
             for path, stream in self._streams.items():
@@ -109,7 +152,7 @@ class Intake:
                     self._drain(path, stream, everything=True)
 
     def flush_if_quiet(self) -> None:
-        """Do so if no message has come for the time that readings wait."""
+        """Call `flush` if no message has come for the time that readings wait."""
         if self.clock() - self._changed > self.format.lateness * SECOND:
             self.flush()
 
@@ -119,7 +162,7 @@ class Intake:
             self._news.clear()
 
     def newest(self, stream: str) -> int | None:
-        """The time of the newest reading of a stream that was used."""
+        """Return the time of the newest reading of a stream that was used."""
         with self._lock:
             found = self._stream(stream).memory.newest
         return None if found < 0 else found
@@ -128,6 +171,8 @@ class Intake:
         self._agree()
         if self._ended:
             return Outcome.ENDED
+        if self.doubt:
+            return Outcome.FULL
         stream = self._stream(batch.stream)
         if stream.n_held > MOST_HELD and not self._drain(batch.stream, stream):
             return Outcome.FULL
@@ -164,7 +209,7 @@ class Intake:
                 self._streams.pop(next(iter(self._streams)))
             document = self._store.streams.read(path)
             memory = None
-            with suppress(msgspec.DecodeError):  # of another version: begin anew
+            with suppress(msgspec.DecodeError):  # written by another version: begin anew
                 memory = document and msgspec.msgpack.decode(document, type=StreamMemory)
             count = self._agreement.terms.features.count
             stream = Stream(self._sensor, count, self.format.lateness, memory or None)
@@ -177,13 +222,13 @@ class Intake:
     # Samples
 
     def _drain(self, path: str, stream: Stream, everything: bool = False) -> bool:
-        """Keep the samples that are due; False if there is no room for more."""
-        room, n_kept = self._has_room(), self.fed.kept
+        """Keep the samples that are due; return False without room for more."""
+        room, n_kept = self._has_room() and not self.doubt, self.fed.kept
         if room:
             for taken in stream.drain(everything):
                 for sample in taken:
                     self._keep(path, stream, sample)
-                room = self._has_room()
+                room = self._has_room() and not self.doubt
                 if not room:
                     break
         if self.format.forgotten or self.fed.kept > n_kept:
@@ -194,6 +239,10 @@ class Intake:
         return self._store.n_samples < self._agreement.terms.collection.buffer
 
     def _keep(self, path: str, stream: Stream, sample: Taken) -> None:
+        if not self._look.before(self._agreement.terms, sample.x):
+            self._aside.append((path, stream, sample))
+            self._news.set()
+            return None
         try:
             x, y = self._agreement.features(sample.x.tolist()), self._agreement.target(sample.y)
         except InvalidSample as error:
@@ -211,13 +260,13 @@ class Intake:
             return None
         if kept is None:  # another process has filled the buffer in between
             self.fed.skipped += 1
-            return self._on_skip(InvalidSample("not kept, as the buffer is full."))
+            return self._on_skip(InvalidSample("not kept, because the buffer is full."))
         self.fed.kept += 1
         self._news.set()
         return None
 
     def _agree(self) -> None:
-        """Go by what the participant has agreed to by now; another process may have changed it."""
+        """Read the current agreement; another process may have changed it."""
         if not hasattr(self, "_agreement") or self._store.changed():
             identity = self._store.identity
             if identity is None:
@@ -228,7 +277,7 @@ class Intake:
 
 
 def _sensor(terms: Terms, format: str) -> Sensor:
-    """The task's sensor, if such an app has it."""
+    """Return the task's sensor, if such an app has it."""
     sensor = terms.features.sensor
     if sensor is None or sensor.registered.typed_in:
         raise InvalidInput(

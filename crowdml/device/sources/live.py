@@ -12,10 +12,10 @@ PULSE = 0.5
 
 
 class LiveSource(Protocol):
-    """Where the messages of a sensor app come from."""
+    """Hand over the messages of a sensor app."""
 
     def poll(self, seconds: float) -> bool:
-        """Hand what has come to the intake, and wait for this time at most; False at the end."""
+        """Hand new messages to the intake, waiting at most this time; return False at the end."""
         ...
 
     def close(self) -> None: ...
@@ -27,21 +27,28 @@ def run_live(
     source: LiveSource,
     stopped: Callable[[], bool] = lambda: False,
     wait: float = 0.0,
+    on_doubt: Callable[[str], bool] = lambda said: False,
 ) -> Fed:
     """Take messages and check in, until stopped, or until the source or the task has ended.
 
     Args:
         wait: Seconds to keep retrying a check-in once the source has ended.
+        on_doubt: Called before the first check-in, if most rows cannot be in the task's units or
+            nearly all are the same; returns whether to go on.
+
+    Raises:
+        DoubtfulRows: `on_doubt` has answered no. Nothing was spent, and none of the rows is kept.
     """
     fed, before, goes_on = intake.fed, device.n_answered, True
     try:
         while goes_on and not (stopped() or device.ended):
             goes_on = source.poll(PULSE)
             intake.flush_if_quiet()
+            intake.settle(on_doubt)
             fed.outcome = device.sync()
     finally:
         source.close()
-    intake.flush()
+    intake.finish(on_doubt)
     fed.outcome = device.sync() if goes_on else device.flush(wait)
     fed.answered = device.n_answered - before
     return fed

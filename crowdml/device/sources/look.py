@@ -1,13 +1,14 @@
-"""A look at the first rows of a source, before anything is spent on them."""
+"""Look at the first rows of a source before anything is spent on them."""
 
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from crowdml.device.device import Device
+from crowdml.device.store import DeviceStore
 from crowdml.errors import DoubtfulRows, InvalidSample
 from crowdml.privacy import bound_rows
-from crowdml.protocol import MOST_SCALES, Features, Readings
+from crowdml.protocol import MOST_SCALES, Features, Readings, Terms
 from crowdml.tables import quoted
 from crowdml.types import Array
 
@@ -19,17 +20,18 @@ FEWEST_ALIKE = 10
 
 ALIKE = 0.95
 ROUNDING = 1e-6
-REMEDY = "Look at the units and the order of the columns, or say --yes to go on."
+REMEDY = "Check the units and the order of the columns. To use these rows anyway, add --yes."
+APP_REMEDY = "Check the sensor and the units in the app. To use these rows anyway, add --yes."
 
 
 class FirstLook:
-    """Looks at the rows of a source before its first check-in.
+    """Look at the rows of a source before its first check-in.
 
     Nothing is sent, and nothing is spent: only this device sees the rows.
 
     Args:
         on_doubt: Called with what is strange about the rows; returns whether to go on.
-        known: Whether a run before this one has gone on with the source.
+        known: Whether an earlier run has gone on with the source.
     """
 
     def __init__(self, device: Device, on_doubt: Callable[[str], bool], known: bool) -> None:
@@ -47,7 +49,7 @@ class FirstLook:
             raise DoubtfulRows(f"{said} Nothing was spent on them. {REMEDY}")
 
     def before(self, row: Readings) -> None:
-        """Look at the rows of a stream so far, if a check-in may follow this one.
+        """Look at the rows of a stream so far, if a check-in may follow `row`.
 
         Rows of a stream cannot be read again, so the device keeps them as they come, and forgets
         them if they are not to be taken.
@@ -62,6 +64,54 @@ class FirstLook:
                 own = self._device.n_samples - self._before
                 self._device.discard(max(0, min(own, len(self._rows) - 1)))
                 raise
+
+
+class LiveLook:
+    """Look at the first samples of a sensor app before the first check-in that would use them.
+
+    The device's file has the rows until the look, so that a device that is started again looks at
+    all of them. Once rows were found good, or were accepted, the format is not looked at again.
+
+    Args:
+        store: The device's file.
+        format: The app's format; each format is looked at once.
+
+    Attributes:
+        doubt: Why the rows cannot be in the task's units; None if they can, or were accepted.
+    """
+
+    def __init__(self, store: DeviceStore, format: str) -> None:
+        self._store = store
+        self._format = format
+        self.doubt: str | None = None
+        self._done = store.streams.looked(format)
+
+    def before(self, terms: Terms, x: Array) -> bool:
+        """Return whether a sample may be kept; if not, `doubt` has the reason."""
+        if self._done or self.doubt:
+            return not self.doubt
+        streams = self._store.streams
+        streams.add_first_row(self._format, x.astype("<f8").tobytes())
+        rows = streams.first_rows(self._format)
+        if self._store.n_samples + 1 >= terms.collection.batch or len(rows) >= LOOKED_AT:
+            found = [np.frombuffer(row, dtype="<f8").tolist() for row in rows]
+            said = doubt_about(terms.features, terms.mechanism().norm, found)
+            if said:
+                self.doubt = f"{said} Nothing was spent on them. {APP_REMEDY}"
+            else:
+                self.accept()
+        return not self.doubt
+
+    def accept(self) -> None:
+        """Use these rows, and the rows that follow them."""
+        self.doubt, self._done = None, True
+        self._store.streams.end_look(self._format, good=True)
+
+    def reject(self) -> None:
+        """Forget the rows, and the samples that were kept of them; the doubt stays."""
+        n_kept = len(self._store.streams.first_rows(self._format)) - 1  # the last was not kept
+        self._store.discard(max(0, min(n_kept, self._store.n_samples)))
+        self._store.streams.end_look(self._format, good=False)
 
 
 def doubt_about(features: Features, norm: int, rows: Sequence[Readings]) -> str | None:
@@ -99,7 +149,7 @@ def doubt_about(features: Features, norm: int, rows: Sequence[Readings]) -> str 
 
 
 def _numbers(features: Features, rows: Sequence[Readings]) -> Array:
-    """The rows that are samples; what is wrong with the others is said when they are added."""
+    """Return the rows that are samples; errors of the others are raised when they are added."""
     found = []
     for row in rows:
         try:

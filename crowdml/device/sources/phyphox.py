@@ -1,4 +1,4 @@
-"""Fetching readings from phyphox on a phone in the same network."""
+"""Fetch readings from phyphox on a phone in the same network."""
 
 import http.client
 import logging
@@ -25,7 +25,7 @@ PERIOD = 1.0
 
 
 class PhyphoxPhone:
-    """Asks for what is newer than the newest reading that is on the device's disk.
+    """Ask for readings that are newer than the newest one on the device's disk.
 
     Args:
         waiting: When to try again after a failure.
@@ -86,13 +86,13 @@ class PhyphoxPhone:
                 self._configured = False
                 log.warning("phyphox has begun a new session.")
             if not batch.whole:
-                return  # what was asked for was of another session: ask again
+                return  # the answer is from another session: ask again
         self._quiet = 0 if batch.readings else self._quiet + self._format.measuring
         if self._intake.take(body) is Outcome.FULL:
             log.warning("the buffer is full: what phyphox has waits on the phone.")
 
     def _query(self) -> str:
-        """Ask for all that a session has at first, or when it may have been cleared."""
+        """Ask for new values, or for whole buffers if they may have been cleared."""
         times, values = self._format.buffers
         newest = None
         if self._session is not None and self._quiet < QUIET:
@@ -105,7 +105,7 @@ class PhyphoxPhone:
         return f"/get?{'&'.join(asked)}"
 
     def _get(self, path: str) -> bytes:
-        """Connections are not kept: phyphox's server does not like that."""
+        """Fetch a path over a new connection: phyphox's server is unreliable with kept ones."""
         connection = http.client.HTTPConnection(self._host, self._port, timeout=TIMEOUT)
         try:
             connection.request("GET", path, headers={"Connection": "close"})

@@ -1,20 +1,21 @@
-"""Objects that another program writes to standard input, with the time at which each came."""
+"""Read the objects that another program writes to standard input, and stamp each on arrival."""
 
 import queue
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from typing import IO
 
 from crowdml.device.outcome import Outcome
-from crowdml.device.sources.formats import JsonObjects
+from crowdml.device.sources.formats import LONGEST_OBJECT, JsonObjects
 from crowdml.device.sources.intake import Intake
-from crowdml.errors import InvalidSample
+from crowdml.errors import InvalidInput, InvalidSample
 
 MOST_WAITING = 100_000
 """Objects that wait while a check-in is sent: more than half an hour at 50 a second."""
 
 
 class Pipe:
-    """Reads lines in a thread, so that a time is right even while the device checks in.
+    """Read lines in a thread, so that times are right even while the device checks in.
 
     Args:
         lines: Where they come from.
@@ -30,6 +31,7 @@ class Pipe:
         self._intake = intake
         self._on_skip = on_skip
         self._waiting: queue.Queue[tuple[int, str] | None] = queue.Queue(MOST_WAITING)
+        self._broken: InvalidInput | None = None
         threading.Thread(target=self._read, args=(lines,), daemon=True).start()
 
     def poll(self, seconds: float) -> bool:
@@ -38,11 +40,13 @@ class Pipe:
             found = self._waiting.get(timeout=seconds)
             while found:
                 self._take(*found)
-                if self._intake.fed.kept > n_kept:
-                    return True  # it may be time to check in
+                if self._intake.fed.kept > n_kept or self._intake.doubt:
+                    return True  # it may be time to check in, or to ask a person
                 found = self._waiting.get_nowait()
         except queue.Empty:
             return True
+        if self._broken:
+            raise self._broken
         return False
 
     def close(self) -> None:
@@ -51,19 +55,35 @@ class Pipe:
     def _read(self, lines: Iterable[str]) -> None:
         objects = JsonObjects()
         try:
-            for line in lines:
+            for line in _bounded(lines):
                 for found in objects.feed(line):
                     self._waiting.put((self._intake.clock(), found))
+        except InvalidInput as error:
+            self._broken = error
+        except UnicodeDecodeError as error:
+            self._broken = InvalidInput(f"standard input must be UTF-8 text: {error}.")
         except (ValueError, OSError):
-            pass  # closed, or not text: the end
+            pass  # standard input was closed: the end
         finally:
             self._waiting.put(None)
 
     def _take(self, arrival: int, found: str) -> None:
         try:
-            outcome = self._intake.take(found.encode(), arrival=arrival)
+            outcome = self._intake.take(found.encode(errors="surrogateescape"), arrival=arrival)
             if outcome is Outcome.FULL:
-                raise InvalidSample("not kept, as the buffer is full, and a pipe cannot wait.")
+                raise InvalidSample("not kept, because the buffer is full and a pipe cannot wait.")
         except InvalidSample as error:
             self._intake.fed.skipped += 1
             self._on_skip(error)
+
+
+def _bounded(lines: Iterable[str] | IO[str]) -> Iterator[str]:
+    """Return lines up to the longest object; a file such as /dev/zero is one line without end."""
+    readline = getattr(lines, "readline", None)
+    for line in iter(lambda: readline(LONGEST_OBJECT + 1), "") if readline else lines:
+        if len(line) > LONGEST_OBJECT:
+            raise InvalidInput(
+                f"a line of standard input must have at most {LONGEST_OBJECT:,} characters, found "
+                "more. Let termux-sensor write it."
+            )
+        yield line

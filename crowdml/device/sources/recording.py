@@ -1,4 +1,4 @@
-"""Recorded readings: a CSV of times, readings and labels, turned into samples as a phone would."""
+"""Turn recorded readings, a CSV of times, readings and labels, into samples as a phone does."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ def read_recording(
     place: SourcePlace | None = None,
     every: float | None = None,
 ) -> Iterator[Sample | InvalidSample]:
-    """Samples from a recording in a file or on standard input (`-`)."""
+    """Read samples from a recording in a file or on standard input (`-`)."""
     place = place or SourcePlace(source)
     with opened(source, place) as lines:
         yield from read_readings(lines, features, labels, place.start + 1, every)
@@ -32,9 +32,10 @@ def read_readings(
     start: int = 1,
     every: float | None = None,
 ) -> Iterator[Sample | InvalidSample]:
-    """One reading a line: seconds, the reading, the label or target; a first line of names is
-    skipped. Three readings are the parts of a vector, whose length is taken. An empty label means
-    that it is not known; so does a wrong one, which is reported as well.
+    """Read one reading a line: seconds, the reading, the label or target.
+
+    A first line of names is skipped. Three readings are the parts of a vector, whose length is
+    taken. An empty label is an unknown label; a wrong label counts as unknown, and is reported.
 
     >>> from crowdml.protocol import Sensor
     >>> features = Features(4, sensor=Sensor("light", rate=1, window=2, transform="summary"))
@@ -74,7 +75,7 @@ def read_readings(
 
 
 def _reading(row: list[str], newest: float) -> tuple[float, float]:
-    """The time and the length of the reading."""
+    """Return the time and the length of the reading."""
     if len(row) not in (3, 5):
         raise ValueError(
             f"expected time, one reading or three, and a label, found {len(row)} columns."

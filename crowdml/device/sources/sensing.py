@@ -1,4 +1,4 @@
-"""From a sensor's readings to samples, as the task's terms describe it."""
+"""Turn a sensor's readings into samples, as the task's terms describe it."""
 
 import math
 from collections import deque
@@ -16,7 +16,7 @@ FLOOR = 2.0**-40
 
 
 class Taken(NamedTuple):
-    """A sample as it was taken: when, from which window."""
+    """Hold a sample with its time and its window."""
 
     time: float
     window: Array
@@ -25,7 +25,7 @@ class Taken(NamedTuple):
 
 
 class SensingMemory(msgspec.Struct, array_like=True, frozen=True):
-    """What `Sensing` knows: with it, another process goes on as if nothing had happened."""
+    """Hold the state of `Sensing`, so that another process can go on with it."""
 
     window: tuple[float, ...] = ()
     start: float = math.nan
@@ -38,7 +38,7 @@ class SensingMemory(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Sensing:
-    """Feeds on readings and labels in the order of time, and says when a sample is due.
+    """Take readings and labels in the order of time, and return samples when they are due.
 
     Ticks come `rate` times a second from the first reading on. A tick takes the newest reading
     at its time, and is taken when a later reading arrives. A gap, or a new label, starts a new
@@ -74,7 +74,7 @@ class Sensing:
         )
 
     def push(self, time: float, reading: float, label: str | float | None) -> list[Taken]:
-        """Take in a reading; None for the label where it is not known. Samples come out.
+        """Take in a reading, with the label None if unknown; return the samples it completes.
 
         A reading that is not a finite number, or not newer than the last one, is skipped.
         """
@@ -106,12 +106,12 @@ class Sensing:
 
 
 def rarer(sensor: Sensor, every: float | None) -> Sensor:
-    """The same sensor, with at least this many seconds between samples; never with fewer."""
+    """Return the sensor with at least this many seconds between samples, never with fewer."""
     return msgspec.structs.replace(sensor, every=max(sensor.every, every or 0.0))
 
 
 def features_of(sensor: Sensor, count: int, window: npt.ArrayLike) -> Array:
-    """x from one window of readings, or from the numbers entered.
+    """Compute x from one window of readings, or from the numbers entered.
 
     Paper: Section V-B.
 

@@ -1,4 +1,4 @@
-"""One phone's readings, in the order of time, with their labels: samples come out."""
+"""Put one phone's readings in the order of time, label them, and return samples."""
 
 from collections.abc import Callable, Iterator
 
@@ -18,15 +18,15 @@ Label = str | float | None
 
 
 class StreamMemory(msgspec.Struct, array_like=True):
-    """What is known of a stream; a message and its part in this are committed together.
+    """Hold the state of a stream; it is committed together with the message that changed it.
 
     Args:
         held: Readings by their time that wait for earlier ones.
         labels: Labels by their time that wait for readings.
         newest: The time of the newest reading that was used; older ones come too late.
-        horizon: The newest time of all.
-        labelled: Since when the label is what it is.
-        commanded: When the label was set by a command that was heeded here.
+        horizon: The newest time of any reading.
+        labelled: The time from which the current label counts.
+        commanded: When a command set the label that was last applied here.
     """
 
     held: dict[int, float] = msgspec.field(default_factory=dict)
@@ -43,7 +43,7 @@ class StreamMemory(msgspec.Struct, array_like=True):
 
 
 class Stream:
-    """Sorts readings that come late or twice, and labels them.
+    """Sort readings that come late or twice, and label them.
 
     Args:
         sensor, count: As for `Sensing`.
@@ -69,7 +69,7 @@ class Stream:
         return len(self._memory.held)
 
     def command(self, at: int, label: Label) -> None:
-        """Heed a label that was set on this machine; times of a clock that is far off mean now."""
+        """Apply a label that was set on this machine; if the clock is far off, from now on."""
         memory = self._memory
         if at <= memory.commanded:
             return
@@ -103,13 +103,13 @@ class Stream:
             self._set(event.time, read_label(event.text))
 
     def _begin_anew(self, usual: Label) -> None:
-        """The session's clock was set back to 0: a new window, but no sample earlier than usual."""
+        """Start anew after the session's clock was set back to 0; the label is `usual`."""
         commanded = self._memory.commanded
         self._memory = StreamMemory(label=usual, commanded=commanded)
         self._sensing = Sensing(self._sensor, self._count)
 
     def _set(self, time: int, label: Label) -> None:
-        """The label from this time on; one that comes late counts from now on, if none is newer."""
+        """Set the label from this time on; a late one counts from now on, if none is newer."""
         memory = self._memory
         if time > memory.newest:
             memory.labels[time] = label
@@ -117,7 +117,7 @@ class Stream:
             memory.label, memory.labelled = label, time
 
     def drain(self, everything: bool = False) -> Iterator[list[Taken]]:
-        """Use the readings whose time has come; between two steps `memory` is up to date."""
+        """Use the readings that are due; between two steps `memory` is up to date."""
         memory = self._memory
         limit = memory.horizon if everything else memory.horizon - self._lateness
         due = sorted(time for time in memory.held if time <= limit)

@@ -1,4 +1,4 @@
-"""Addresses of topics."""
+"""Test addresses of topics."""
 
 import pytest
 

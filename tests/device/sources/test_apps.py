@@ -1,6 +1,7 @@
-"""Sensor apps as sources: each gives what the same readings give in a CSV, and gives it once."""
+"""Test sensor apps as sources: each gives, once, what the same readings give in a CSV."""
 
 import http.client
+import io
 import json
 import os
 import re
@@ -18,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from crowdml import one_file_device as standalone
 from crowdml.certificate import self_signed
 from crowdml.device import Device, DeviceStore, Outcome, Waiting, feed, set_label
 from crowdml.device.sources import (
@@ -31,7 +33,7 @@ from crowdml.device.sources import (
     read_phone_address,
     run_live,
 )
-from crowdml.device.sources.formats import FORMATS, SECOND, JsonObjects
+from crowdml.device.sources.formats import FORMATS, LONGEST_OBJECT, SECOND, JsonObjects
 from crowdml.device.sources.intake import BARREN
 from crowdml.device.sources.listener import LARGEST
 from crowdml.device.sources.mqtt import Broker, client_of, listen
@@ -58,7 +60,7 @@ Samples = list[tuple[bytes, float]]
 
 
 def task_of(kind: str = "motion", **changes: Any) -> MemoryTransport:
-    """A task that takes a sample every half second, and never has enough of them to check in."""
+    """Make a task that takes a sample every half second, and never has enough to check in."""
     sensor: dict[str, Any] = {"kind": kind, "rate": 20, "window": 16, "every": 0.5}
     sensor |= {"transform": "summary", "scale": 100, **changes.pop("sensor", {})}
     settings: dict[str, Any] = {"collection__batch": 5000, "collection__buffer": 5000} | changes
@@ -83,7 +85,7 @@ def kept(store: DeviceStore) -> Samples:
 
 
 def from_csv(folder: Path, moments: list[Moment] = MOMENTS, every: float | None = None) -> Samples:
-    """The samples of the same readings in a file."""
+    """Return the samples of the same readings in a file."""
     folder.mkdir()
     (folder / "recording.csv").write_text(csv_of(moments))
     with closing(join(folder / "device", task_of())) as device:
@@ -128,7 +130,7 @@ def test_sensor_logger_by_http(store: DeviceStore, tmp_path: Path) -> None:
 
 
 def test_sensor_logger_by_mqtt(device: Device, store: DeviceStore, tmp_path: Path) -> None:
-    """With QoS 0, and once more with QoS 1, which is known by its times."""
+    """Publish with QoS 0, then again with QoS 1; repeated readings are known by their times."""
     messages = sensor_logger(MOMENTS)
     with broker_in(tmp_path / "broker") as broker:
         address = read_address(broker.source)
@@ -149,7 +151,7 @@ def test_sensor_logger_by_mqtt(device: Device, store: DeviceStore, tmp_path: Pat
 
 
 def test_termux(device: Device, store: DeviceStore, tmp_path: Path) -> None:
-    """A pipe that ends; the person sets labels by a command."""
+    """Write into a pipe that ends, while labels are set by a command."""
     now = [START]
     intake = Intake(store, "termux", clock=lambda: now[0])
 
@@ -182,7 +184,7 @@ def wait_for(phone: PhyphoxPhone, session: str, size: int) -> None:
 
 
 def test_phyphox(device: Device, store: DeviceStore, tmp_path: Path) -> None:
-    """It goes away and comes back, the device is started again, and nothing is asked for twice."""
+    """Let the phone go away and come back, restart the device, and ask for nothing twice."""
     now = [START]
     app, label, n = PhyphoxApp(MOMENTS), None, 0
     intake = Intake(store, "phyphox", clock=lambda: now[0])
@@ -206,7 +208,7 @@ def test_phyphox(device: Device, store: DeviceStore, tmp_path: Path) -> None:
 
 
 def test_phyphox_begins_anew(device: Device, store: DeviceStore) -> None:
-    """In a new session, and when its buffers were cleared, times are those of another clock."""
+    """Check that a new session, or cleared buffers, start another clock."""
     set_label(store, "Walking", 1)
     intake = Intake(store, "phyphox", clock=lambda: START)
     app = PhyphoxApp(MOMENTS)
@@ -219,7 +221,7 @@ def test_phyphox_begins_anew(device: Device, store: DeviceStore) -> None:
             counts.append(len(kept(store)))
     assert counts[0] > 10
     assert counts[1] == 2 * counts[0]
-    # What was cleared was of the same readings here: they are known, and not taken again.
+    # The cleared readings are the same here: they are known, and not taken again.
     assert counts[2] == counts[1] == counts[3]
 
 
@@ -234,11 +236,11 @@ def test_phyphox_must_have_the_sensor() -> None:
 
 
 def test_killed_after_an_answer(device: Device, store: DeviceStore, tmp_path: Path) -> None:
-    """Killed between messages, in the middle of windows, a device loses and repeats nothing."""
+    """Kill a device between messages, in the middle of windows: nothing is lost or repeated."""
     messages, port = sensor_logger(MOMENTS), free_port()
     command = [sys.executable, "-m", "crowdml", "device", "run", "--file", str(tmp_path / "device")]
     command += ["--source", f"http://127.0.0.1:{port}", "--format", "sensor-logger"]
-    command += ["--every", "4"]  # messages between two samples are on disk all the same
+    command += ["--every", "4"]  # messages between two samples are on disk too
     cuts = (0, 13, len(messages))
     for first, last in pairwise(cuts):
         running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ)
@@ -290,7 +292,7 @@ def labels_in(store: DeviceStore) -> list[str]:
 
 
 def test_a_label_is_set_by_command(store: DeviceStore) -> None:
-    """From its time on; an annotation counts from its own; a new session forgets annotations."""
+    """Check when a command, an annotation and a new session change the label."""
     now = [START]
     intake = Intake(store, "sensor-logger", clock=lambda: now[0])
     intake.take(messages_of(*readings(0, 4)))
@@ -310,7 +312,7 @@ def test_a_label_is_set_by_command(store: DeviceStore) -> None:
 
 
 def test_a_label_of_a_clock_that_is_far_off_counts_from_now_on(store: DeviceStore) -> None:
-    """Readings of years ago, as of a recording that is played again."""
+    """Send readings of years ago, like a recording that is played again."""
     intake = Intake(store, "sensor-logger")
     set_label(store, "Running", intake.clock())
     intake.take(messages_of(*readings(0, 8)))
@@ -333,7 +335,7 @@ def test_every_is_never_less_than_the_tasks(store: DeviceStore, tmp_path: Path) 
     assert len(kept(store)) == counts[2]
 
 
-# What a person should know, and what is no message
+# What a person should know, and what is not a message
 
 
 def test_a_person_is_told(store: DeviceStore, device: Device) -> None:
@@ -464,6 +466,26 @@ def test_termux_names_sensors_as_vendors_do(
         ]
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("{" + "x" * LONGEST_OBJECT, "must have at most 1,048,576 characters"), ("\xff\n", "UTF-8")],
+)
+def test_a_pipe_that_is_not_termux(
+    device: Device, store: DeviceStore, text: str, said: str
+) -> None:
+    """Check that both devices reject a line without end, and bytes that are not text."""
+    intake = Intake(store, "termux")
+
+    def stdin() -> io.TextIOWrapper:
+        return io.TextIOWrapper(io.BytesIO(text.encode("latin1")), encoding="utf-8")
+
+    with pytest.raises(InvalidInput, match=said) as ours:
+        run_live(device, intake, Pipe(stdin(), intake))
+    with pytest.raises(standalone.Problem) as theirs:
+        list(standalone.arrivals(stdin(), lambda: 0.0))
+    assert str(theirs.value) == str(ours.value)
+
+
 @pytest.mark.parametrize("found", [None, 3, "x", [], {"buffer": 3}])
 def test_phyphox_may_send_nonsense(found: object) -> None:
     parser = FORMATS["phyphox"]("motion")
@@ -507,7 +529,7 @@ def test_owntracks_has_the_speed(document: dict[str, Any], expected: list[float]
 
 
 def test_a_homes_states(tmp_path: Path) -> None:
-    """A number is a reading, a choice is the label, all else is left out."""
+    """Check that a number is a reading, a choice is the label, and other states are ignored."""
     transport = task_of("light", sensor={"rate": 0.1, "window": 2, "every": 0})
     with (
         closing(join(tmp_path / "device", transport)),
@@ -627,7 +649,7 @@ EXAMPLES = {
 
 @pytest.mark.parametrize("format", EXAMPLES)
 def test_the_examples_for_a_home(format: str, tmp_path: Path) -> None:
-    """The command's topic, read from a real broker, with what the app publishes there."""
+    """Read the command's topic from a real broker, with what the app publishes there."""
     page = (ROOT / "docs" / "home.md").read_text()
     (topic,) = re.findall(rf"--source mqtt://homeassistant.local/(\S+) --format {format}", page)
     kind, messages = EXAMPLES[format]
@@ -635,7 +657,7 @@ def test_the_examples_for_a_home(format: str, tmp_path: Path) -> None:
     file, running = tmp_path / "device", list[Intake]()
 
     def clock() -> int:
-        """Ten seconds pass with each message."""
+        """Let ten seconds pass with each message."""
         return START + 10 * SECOND * sum(each.fed.lines for each in running)
 
     with (

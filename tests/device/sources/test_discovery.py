@@ -1,4 +1,4 @@
-"""What a home is told: all that is promised, and nothing of a sample."""
+"""Test what is published in a home: every promised value, and nothing of a sample."""
 
 import json
 import signal
@@ -30,7 +30,7 @@ def mosquitto(tmp_path: Path) -> Iterator[Mosquitto]:
 
 
 class Home:
-    """A device that tells, for as long as a condition is awaited; and what the broker then has."""
+    """Run a device until a condition holds, and return what the broker then has."""
 
     def __init__(self, device: Device, mosquitto: Mosquitto) -> None:
         self.device, self.mosquitto = device, mosquitto
@@ -170,5 +170,5 @@ def test_the_last_will(tmp_path: Path, mosquitto: Mosquitto) -> None:
         assert home.available == b"online"
         socket = broker._client.socket()
         assert socket is not None
-        socket.close()  # without a word, as a crash does
+        socket.close()  # without saying goodbye, like a crash
         assert eventually(lambda: home.available == b"offline")

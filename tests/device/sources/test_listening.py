@@ -1,4 +1,4 @@
-"""Samples from a real broker: kept before they are acknowledged, and once."""
+"""Test samples from a real broker: each is kept before it is acknowledged, and kept once."""
 
 import json
 import signal
@@ -46,13 +46,13 @@ def sample(first: float, label: str = "walk") -> str:
 
 
 def kept(device: Device) -> list[float]:
-    """The first feature of each sample in the buffer."""
+    """Return the first feature of each sample in the buffer."""
     rows = device._store._db.execute("SELECT x FROM buffer ORDER BY id").fetchall()
     return [float(memoryview(row[0]).cast("d")[0]) for row in rows]
 
 
 class Listener:
-    """One connection of a device to a broker, for as long as a condition is awaited."""
+    """Connect a device to a broker until a condition holds."""
 
     def __init__(self, device: Device, address: TopicAddress, **options: Any) -> None:
         self.device = device
@@ -78,7 +78,7 @@ class Listener:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """In a thread of its own."""
+        """Run in a separate thread."""
         done = threading.Event()
         with ThreadPoolExecutor(1) as pool:
             running = pool.submit(self.until, done.is_set)
@@ -94,7 +94,7 @@ def listener(device: Device, mosquitto: Mosquitto, **options: Any) -> Listener:
 
 
 def subscribe(device: Device, mosquitto: Mosquitto) -> None:
-    """From now on the broker keeps what is published."""
+    """Subscribe, so that the broker keeps what is published from now on."""
     before = mosquitto.n_subscriptions()
     listener(device, mosquitto).until(lambda: mosquitto.n_subscriptions() > before)
 
@@ -127,7 +127,7 @@ def test_bad_messages_are_skipped_and_named(device: Device, mosquitto: Mosquitto
 
 
 def test_what_was_retained_is_no_news(device: Device, mosquitto: Mosquitto) -> None:
-    """It would come, and count, with every connection."""
+    """Check that retained messages are ignored: they would count with every connection."""
     mosquitto.publish(sample(0.9), retain=True)
     for _ in range(2):
         subscribe(device, mosquitto)
@@ -137,7 +137,7 @@ def test_what_was_retained_is_no_news(device: Device, mosquitto: Mosquitto) -> N
 
 
 def mute(told: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its acknowledgements never arrive."""
+    """Drop the acknowledgements of a broker's client."""
     monkeypatch.setattr(told.broker._client, "ack", lambda number, qos: None)
 
 
@@ -145,7 +145,7 @@ def mute(told: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_repetition_is_not_kept_again(
     device: Device, mosquitto: Mosquitto, monkeypatch: pytest.MonkeyPatch, qos: int
 ) -> None:
-    """Nor after a message of QoS 0, which comes although the one before was not acknowledged."""
+    """Repeat a message, also after a message of QoS 0 that overtakes its acknowledgement."""
     subscribe(device, mosquitto)
     mosquitto.publish(sample(0.1))
     told = listener(device, mosquitto)
@@ -162,7 +162,7 @@ def test_a_repetition_is_not_kept_again(
 
 
 def test_a_cut_connection(device: Device, mosquitto: Mosquitto) -> None:
-    """What was read and not stored comes again, and nothing is acknowledged in its place."""
+    """Check that unstored messages come again, and no other is acknowledged for them."""
     subscribe(device, mosquitto)
     mosquitto.publish(*(sample(i / 100) for i in range(8)))
     told = listener(device, mosquitto)
@@ -220,7 +220,7 @@ def test_a_full_buffer_leaves_messages_with_the_broker(
 def test_a_message_that_waits_is_held_once(
     device: Device, transport: MemoryTransport, mosquitto: Mosquitto
 ) -> None:
-    """With the connection it is gone, and comes again: two of it would be acknowledged twice."""
+    """Check that a waiting message is dropped with its connection, since it will come again."""
     transport.down = Unreachable("no network.")
     for _ in range(30):
         device.add([0.1, 0, 0, 0], "walk")
@@ -271,7 +271,7 @@ def test_it_ends_when_all_check_ins_are_made(tmp_path: Path, mosquitto: Mosquitt
 def test_a_limit_is_waited_for(
     device: Device, tmp_path: Path, transport: MemoryTransport, mosquitto: Mosquitto
 ) -> None:
-    """Another process raises it, and the device goes on."""
+    """Raise the limit from another process; the device goes on."""
     device.set_limits(Limits(1.0, 0.5))
     subscribe(device, mosquitto)
     mosquitto.publish(*(sample(i / 100) for i in range(20)))
@@ -282,7 +282,7 @@ def test_a_limit_is_waited_for(
         assert eventually(lambda: device.n_answered == 1)
 
 
-# What cannot be
+# Rejected addresses and brokers
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # paho's socket
@@ -299,7 +299,7 @@ def test_tls_and_a_password(device: Device, tmp_path: Path) -> None:
         ) as told:
             Listener(device, wrong, **options).until(lambda: False)
         assert "guess" not in str(told.value)
-        with pytest.raises(Untrusted, match=r"not trusted: .* say --ca FILE"):
+        with pytest.raises(Untrusted, match=r"not trusted: .* add --ca FILE"):
             listener(device, broker).until(lambda: False)
         elsewhere = read_address(broker.source.replace("localhost", "127.0.0.2"))
         with pytest.raises(Untrusted, match=r"127\.0\.0\.2"):
@@ -333,7 +333,7 @@ CONNACK, SUBACK = b"\x20\x03\x00\x00\x00", b"\x90\x04\x00\x01\x00\x01"
 
 @contextmanager
 def answering(*answers: bytes) -> Iterator[TopicAddress]:
-    """A broker that gives these answers, one for each packet, to everybody."""
+    """Act as a broker that gives these answers, one for each packet, to every client."""
     with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as pool:
 
         def serve() -> None:
@@ -373,13 +373,13 @@ def test_brokers_that_say_no(
 
 
 def published(payload: str) -> bytes:
-    """Number 1, of QoS 1, and no repetition by its own words."""
+    """Make message 1, of QoS 1, not marked as a repetition."""
     body = b"\x00\x01t\x00\x01\x00" + payload.encode()
     return bytes([0x32, len(body)]) + body
 
 
 def test_a_number_may_be_used_again(device: Device) -> None:
-    """For an equal message too, on the same connection."""
+    """Send an equal message under the same number, on the same connection."""
     message = published(sample(0.1))
     with answering(CONNACK, SUBACK + message, message) as address:
         Listener(device, address).until(lambda: device.n_samples == 2)
@@ -389,7 +389,7 @@ def test_a_number_may_be_used_again(device: Device) -> None:
 def test_a_broker_that_forgot_what_it_sent(
     device: Device, present: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """In a session that goes on, what comes first may have come before; in a new one it is new."""
+    """Check that the first message may be a repetition in a resumed session only."""
     connack = CONNACK[:2] + bytes([present]) + CONNACK[3:]
     with answering(connack, SUBACK + published(sample(0.1))) as address:
         Listener(device, address).until(lambda: caplog.text.count("lost the broker") == 3)

@@ -1,4 +1,4 @@
-"""A look at the rows of a source before anything is spent on them, in both Python devices."""
+"""Test the look at a source's rows before anything is spent on them, in both devices."""
 
 import io
 import json
@@ -87,7 +87,7 @@ def test_nothing_is_kept_or_spent_unless_somebody_says_so(
                 fed = feed(device, source, wait=0.0, on_doubt=on_doubt)
                 assert (fed.kept, fed.answered) == (4, 1)
             else:
-                with pytest.raises(DoubtfulRows, match=r"Nothing was spent on them\. Look at"):
+                with pytest.raises(DoubtfulRows, match=r"Nothing was spent on them\. Check"):
                     feed(device, source, wait=0.0, on_doubt=on_doubt)
                 assert (device.n_samples, device.ledger.events) == (1, ()), "what was there before"
                 assert (transport.checkouts, transport.bodies) == (0, [])

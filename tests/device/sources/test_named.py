@@ -1,4 +1,4 @@
-"""Samples by the task's names: CSV in any order of columns, JSON objects by key."""
+"""Test samples by the task's names: CSV in any order of columns, JSON objects by key."""
 
 import re
 from pathlib import Path

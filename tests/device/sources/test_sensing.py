@@ -1,4 +1,4 @@
-"""From readings to samples: when a sample is taken, from which window, and what x is."""
+"""Test the way from readings to samples: when a sample is taken, from which window, and its x."""
 
 import math
 

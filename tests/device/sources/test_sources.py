@@ -1,4 +1,4 @@
-"""Samples from files and standard input, and errors that say where."""
+"""Test samples from files and standard input, and errors that say where."""
 
 import io
 import re
@@ -30,7 +30,7 @@ def test_csv_without_a_header() -> None:
 
 
 def test_csv_from_a_spreadsheet(tmp_path: Path) -> None:
-    """A byte order mark before the first number must not make it a line of names."""
+    """Check that a byte order mark before the first number does not make it a line of names."""
     file = tmp_path / "samples.csv"
     file.write_text("0.5,0.25,walk\r\n0.125,-0.5,still\r\n", encoding="utf-8-sig")
     assert list(read_source(str(file), LABELS)) == SAMPLES
@@ -47,7 +47,7 @@ def test_standard_input_of_either_kind(text: str, monkeypatch: pytest.MonkeyPatc
 
 
 def test_samples_come_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sensor's pipe never ends, so a sample must not wait for the next one."""
+    """Check that a sample does not wait for the next one: a sensor's pipe never ends."""
     given: list[str] = []
 
     def pipe() -> Iterator[str]:
@@ -150,7 +150,7 @@ def test_a_file_that_changed_is_refused(tmp_path: Path, changed: str) -> None:
     file.write_text("0.5,0.25,walk\n0.125,-0.5,still\n")
     _, place = take(file)
     file.write_text(changed)
-    with pytest.raises(InvalidInput, match=r"first 2 lines of .* cost, twice.* say --again"):
+    with pytest.raises(InvalidInput, match=r"first 2 lines of .* cost, twice.* add --again"):
         take(file, place.next_position())
 
 

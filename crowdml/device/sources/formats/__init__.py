@@ -1,11 +1,11 @@
-"""What sensor apps send: each format turns the bytes of a message into readings and labels."""
+"""Parse what sensor apps send: each format turns a message into readings and labels."""
 
 from crowdml.device.sources.formats.batch import SECOND, Batch, Format, LabelEvent, SensorReading
 from crowdml.device.sources.formats.owntracks import OwnTracks
 from crowdml.device.sources.formats.phyphox import Phyphox
 from crowdml.device.sources.formats.sensor_logger import SensorLogger
 from crowdml.device.sources.formats.statestream import StateStream
-from crowdml.device.sources.formats.termux import JsonObjects, Termux
+from crowdml.device.sources.formats.termux import LONGEST_OBJECT, JsonObjects, Termux
 
 FORMATS: dict[str, type[Format]] = {
     "owntracks": OwnTracks,
@@ -17,6 +17,7 @@ FORMATS: dict[str, type[Format]] = {
 
 __all__ = [
     "FORMATS",
+    "LONGEST_OBJECT",
     "SECOND",
     "Batch",
     "Format",

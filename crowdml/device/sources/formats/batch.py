@@ -1,4 +1,4 @@
-"""What one message of a sensor app holds, whatever the app."""
+"""Describe what one message of a sensor app holds, for every app."""
 
 import math
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -12,21 +12,21 @@ SECOND = 1_000_000_000
 
 
 class SensorReading(NamedTuple):
-    """One number of a sensor, and when it was read, in nanoseconds."""
+    """Hold one number of a sensor, and the time of its reading in nanoseconds."""
 
     time: int
     value: float
 
 
 class LabelEvent(NamedTuple):
-    """From this time on, in nanoseconds, the label is another one; an empty text means none."""
+    """Change the label from this time on, in nanoseconds; an empty text means no label."""
 
     time: int
     text: str
 
 
 class Batch(NamedTuple):
-    """The readings and labels of one message.
+    """Hold the readings and labels of one message.
 
     Args:
         stream: Which clock the times are of: a phone, or a session of it.
@@ -49,7 +49,7 @@ class Batch(NamedTuple):
 
 
 class Format(Protocol):
-    """The way in which an app writes readings.
+    """Read messages in the form in which an app writes them.
 
     Args:
         kind: The task's sensor, one of `crowdml.protocol.SENSORS`.
@@ -85,8 +85,12 @@ def read_document(body: bytes, expected: str) -> dict[str, Any]:
     try:
         return msgspec.json.decode(body, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        found = body[:60].decode(errors="replace")
-        raise InvalidSample(f"expected {expected}, found {found!r} ({error}).") from error
+        raise InvalidSample(f"expected {expected}, found {shown(body)} ({error}).") from error
+
+
+def shown(body: bytes) -> str:
+    """Return the start of a message, quoted, for a sentence about it."""
+    return repr(body[:60].decode(errors="replace"))
 
 
 def number_in(value: object) -> float:

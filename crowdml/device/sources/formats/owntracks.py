@@ -1,4 +1,4 @@
-"""OwnTracks, for iOS and Android: the speed of a location, by MQTT or HTTP."""
+"""Read OwnTracks, for iOS and Android: the speed of a location, by MQTT or HTTP."""
 
 import math
 from typing import ClassVar
@@ -17,7 +17,7 @@ LATEST = 2**32
 
 
 class OwnTracks:
-    """`{"_type": "location", "tst": seconds, "vel": km/h, …}`; no place is kept."""
+    """Read `{"_type": "location", "tst": seconds, "vel": km/h, …}`; no place is kept."""
 
     kinds: ClassVar = frozenset({"speed"})
     sources: ClassVar = frozenset({"http", "mqtt"})
@@ -36,6 +36,6 @@ class OwnTracks:
         time, speed = number_in(document.get("tst")), number_in(document.get("vel"))
         if not 0 <= time < LATEST:
             raise InvalidSample(f"'tst' must be seconds since 1970, found {document.get('tst')!r}.")
-        if math.isnan(speed) or speed < 0:  # below 0 it is not known
+        if math.isnan(speed) or speed < 0:  # a speed below 0 is unknown
             return Batch(stream, [])
         return Batch(stream, [SensorReading(round(time * SECOND), speed / 3.6)], origin=0)

@@ -1,4 +1,4 @@
-"""phyphox, for iOS and Android: buffers of numbers, fetched from the phone."""
+"""Read phyphox, for iOS and Android: buffers of numbers, fetched from the phone."""
 
 import math
 from typing import Any, ClassVar, NamedTuple
@@ -31,7 +31,7 @@ LARGEST_SECONDS = 1e9
 
 
 class Buffers(NamedTuple):
-    """The names of the buffer of times, and of those of a reading or of its three parts."""
+    """Name the buffer of times, and the buffers of a reading or of its three parts."""
 
     times: str
     values: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Sensor Logger, for iOS, Android and watches: JSON by HTTP or MQTT."""
+"""Read Sensor Logger, for iOS, Android and watches: JSON by HTTP or MQTT."""
 
 import math
 from typing import Any, ClassVar
@@ -81,7 +81,7 @@ class SensorLogger:
         if self._kind == "sound":
             return math.pow(10.0, min(0.0, number_in(values.get("dBFS")) / 20))
         value = number_in(values.get("lux" if self._kind == "light" else "speed"))
-        return value if value >= 0 else math.nan  # a speed below 0 means that there is none
+        return value if value >= 0 else math.nan  # a speed below 0 is unknown
 
 
 def _entry(entry: object) -> tuple[str, int, dict[str, Any]]:
@@ -102,6 +102,6 @@ def _entry(entry: object) -> tuple[str, int, dict[str, Any]]:
 
 def _sum(values: dict[str, Any], axis: str) -> float:
     """Return the acceleration of a watch with gravity, which it sends apart."""
-    return number_in(values[f"acceleration{axis}"]) + (
+    return number_in(values.get(f"acceleration{axis}")) + (
         number_in(values[f"gravity{axis}"]) if f"gravity{axis}" in values else 0.0
     )

@@ -1,4 +1,4 @@
-"""Home Assistant's mqtt_statestream: the state of an entity, on a topic of its own."""
+"""Read Home Assistant's mqtt_statestream: the state of an entity, on its own topic."""
 
 import math
 from typing import ClassVar
@@ -12,7 +12,7 @@ NO_STATE = ("", "unknown", "unavailable", "None")
 
 
 class StateStream:
-    """PREFIX/DOMAIN/ENTITY/state: a number is a reading, a choice is the label."""
+    """Read PREFIX/DOMAIN/ENTITY/state: a number is a reading, a choice is the label."""
 
     kinds: ClassVar = frozenset({"light", "motion", "sound", "speed"})
     sources: ClassVar = frozenset({"mqtt"})

@@ -1,4 +1,4 @@
-"""termux-sensor, on an Android phone: indented JSON objects, one after the other, without times."""
+"""Read termux-sensor on an Android phone: indented JSON objects in sequence, without times."""
 
 import math
 from collections.abc import Iterator
@@ -10,6 +10,7 @@ from crowdml.device.sources.formats.batch import (
     length,
     number_in,
     read_document,
+    shown,
 )
 from crowdml.errors import InvalidSample
 
@@ -20,12 +21,12 @@ WORDS = {"motion": "accel", "light": "light"}
 WORSE = ("linear", "uncal", "wake")
 """What the names of its variants have in them."""
 
-LARGEST = 2**20
-"""Characters of an object: plain text that never ends must not fill the memory."""
+LONGEST_OBJECT = 2**20
+"""Characters: plain text that never ends must not fill the memory."""
 
 
 class Termux:
-    """`{"LSM6DSO Accelerometer": {"values": [0.12, 9.7, 0.4]}}`, read on arrival."""
+    """Read `{"LSM6DSO Accelerometer": {"values": [0.12, 9.7, 0.4]}}`; the time is the arrival's."""
 
     kinds: ClassVar = frozenset(WORDS)
     sources: ClassVar = frozenset({"-"})
@@ -44,7 +45,7 @@ class Termux:
             if isinstance(entry, dict) and isinstance(entry.get("values"), list)
         }
         if len(found) < len(document):
-            raise InvalidSample(f"expected {EXPECTED}, found {body[:60].decode()!r}.")
+            raise InvalidSample(f"expected {EXPECTED}, found {shown(body)}.")
         name = self._choose(list(found))
         if name is None:
             return Batch("termux", [], foreign=tuple(found))
@@ -63,7 +64,7 @@ class Termux:
 
 
 class JsonObjects:
-    """Cuts lines into JSON objects that begin and end at the start of a line.
+    """Cut lines into JSON objects that begin and end at the start of a line.
 
     >>> objects = JsonObjects()
     >>> [found for line in ["{}", "{", '  "a": 1', "}", "^C"] for found in objects.feed(line)]
@@ -75,7 +76,7 @@ class JsonObjects:
         self._size = 0
 
     def feed(self, line: str) -> Iterator[str]:
-        """Take the next line in; an object comes out where one ends."""
+        """Take the next line in; return an object where one ends."""
         line = line.rstrip("\r\n")
         if line.startswith("{"):
             self._lines, self._size = [], 0
@@ -86,5 +87,5 @@ class JsonObjects:
         if line.startswith("}") or (len(self._lines) == 1 and line.rstrip().endswith("}")):
             yield "\n".join(self._lines)
             self._lines = []
-        elif self._size > LARGEST:
+        elif self._size > LONGEST_OBJECT:
             self._lines = []

@@ -1,4 +1,4 @@
-"""A topic of an MQTT broker as a source. Only this package needs an MQTT library."""
+"""Read a topic of an MQTT broker as a source. Only this package needs an MQTT library."""
 
 from crowdml.device.sources.mqtt.broker import Broker
 from crowdml.device.sources.mqtt.discovery import Discovery

@@ -1,9 +1,9 @@
-"""A session with an MQTT 5 broker, in which one topic is read and a message is never lost.
+"""Hold a session with an MQTT 5 broker in which one topic is read and no message is lost.
 
-The broker keeps the session under the device's own name and sends one message at a time (Receive
-Maximum 1): the next one comes when this one is acknowledged, and after a lost connection this one
-comes again, with its number, before any other. So whoever remembers the last message that was
-stored can tell a repetition from news.
+The broker keeps the session under the device's name and sends one message at a time (Receive
+Maximum 1). It sends the next message when the first is acknowledged. After a lost connection it
+sends the same message again, with its number, before any other. So a device that remembers the last
+stored message can recognise a repetition.
 """
 
 import logging
@@ -40,7 +40,7 @@ AVAILABLE, GONE = b"online", b"offline"
 
 
 class TopicMessage(NamedTuple):
-    """What came on the topic.
+    """Hold one message of the topic.
 
     Args:
         number: The broker's number for it, until it is acknowledged; 0 if it never has to be.
@@ -55,12 +55,12 @@ class TopicMessage(NamedTuple):
 
     @property
     def sha256(self) -> str:
-        """What a repetition is known by."""
+        """Return the hash by which a repetition is recognised."""
         return sha256(self.number.to_bytes(2, "big") + self.payload).hexdigest()
 
 
 class Broker:
-    """One connection after another, in one session.
+    """Make one connection after another, in one session.
 
     Args:
         client: The name of the session.
@@ -102,7 +102,7 @@ class Broker:
         self._client.on_disconnect = self._on_disconnect
 
     def poll(self, seconds: float) -> None:
-        """Read and write for so long at most; connect, if it is time."""
+        """Read and write for at most this time; connect, if the time has come."""
         if self._client.socket():
             self._client.loop(seconds)
         elif self._waiting.due:
@@ -111,20 +111,20 @@ class Broker:
             time.sleep(min(seconds, self._waiting.seconds))
 
     def acknowledge(self) -> None:
-        """The first message of the inbox is dealt with: the broker may forget it."""
+        """Acknowledge the first message of the inbox, so that the broker may forget it."""
         message = self.inbox.popleft()
         if message.number:
             self._client.ack(message.number, 1)
 
     def retain(self, topic: str, payload: bytes) -> None:
-        """Publish what the broker keeps for those who ask later, unless it has it already."""
+        """Publish a value that the broker keeps for later subscribers, unless it has it already."""
         if self._retained.get(topic) != payload:
             self._retained[topic] = payload
             if self.ready:
                 self._client.publish(topic, payload, retain=True)
 
     def leave(self, for_good: bool = False) -> None:
-        """End the connection; if for good, the broker need not keep messages any more."""
+        """End the connection; with `for_good`, the broker stops keeping messages."""
         self._leaving = True
         if self._availability and not for_good:
             self.retain(self._availability, GONE)
@@ -143,7 +143,7 @@ class Broker:
         except ssl.SSLCertVerificationError as error:
             raise Untrusted(
                 f"the certificate of the broker {host}:{port} is not trusted: "
-                f"{error.verify_message}. For a home's own authority, say --ca FILE."
+                f"{error.verify_message}. For a home's own authority, add --ca FILE."
             ) from error
         except (OSError, UnicodeError) as error:
             self._fail(f"cannot reach the broker {host}:{port}: {why_unreachable(error)}")
@@ -165,7 +165,7 @@ class Broker:
 
     def _refused(self, reason: ReasonCode) -> None:
         what = f"the broker {self.address.host}:{self.address.port} refused: {reason}"
-        # A broker that took us once may ask elsewhere who we are, where nobody is up yet.
+        # A broker that accepted us once may check users elsewhere, in a service that is not up yet.
         if self._was_ready or str(reason) in LATER:
             return self._say(what)
         remedy = "Look at the user and the password in --source."
@@ -197,7 +197,7 @@ class Broker:
     def _on_disconnect(
         self, client: Any, data: Any, flags: Any, reason: ReasonCode, properties: Any
     ) -> None:
-        # Those come again, and an acknowledgement on the next connection might be for another.
+        # The broker sends them again; acknowledged on the next connection, they could be others.
         self.inbox = deque(message for message in self.inbox if not message.number)
         self.ready = False
         if self._leaving:
@@ -215,7 +215,7 @@ class Broker:
         self._say(what)
 
     def _say(self, what: str) -> None:
-        """Once, until there is a connection again."""
+        """Log a problem once, until there is a connection again."""
         if not self._said:
             log.warning(f"{what}. Will try again.")
             self._said = what

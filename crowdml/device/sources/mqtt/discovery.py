@@ -1,6 +1,6 @@
-"""What a home is told about the device, in the words of Home Assistant's MQTT discovery.
+"""Publish the state of the device in the words of Home Assistant's MQTT discovery.
 
-Counts and states of the device, and nothing that came from a sample, nor the device's token.
+It has counts and states of the device, nothing that came from a sample, and not the device's token.
 """
 
 from typing import Any
@@ -25,7 +25,7 @@ ATTRIBUTES = {"state": ("why",), "epsilon": ("promise", "level", "per_device")}
 
 
 class Discovery:
-    """Four sensors of one device, and whether it is there.
+    """Describe four sensors of one device, and whether it is available.
 
     Args:
         client: The name of the broker's session, which is the name of the device there.
@@ -42,7 +42,7 @@ class Discovery:
         }
 
     def announce(self, broker: Broker, device: Device, outcome: Outcome) -> None:
-        """Publish what has changed, to be kept by the broker."""
+        """Publish what has changed; the broker keeps it."""
         for topic, config in self._configs.items():
             broker.retain(topic, config)
         broker.retain(self._state, msgspec.json.encode(report(device, outcome)))
@@ -64,7 +64,7 @@ class Discovery:
 
 
 def report(device: Device, outcome: Outcome) -> dict[str, Any]:
-    """How the device stands; in JSON, an ε without end is null."""
+    """Report the state of the device; in JSON, an infinite ε is null."""
     state, why = "waiting", str(outcome)
     if device.ended:
         state, why = "ended", device.ended

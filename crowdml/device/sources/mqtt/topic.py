@@ -1,4 +1,4 @@
-"""Feeding a device from a topic of an MQTT broker."""
+"""Feed a device from a topic of an MQTT broker."""
 
 from collections.abc import Callable
 from hashlib import sha256
@@ -24,10 +24,10 @@ NOT_KEPT = "not kept, {outcome}, and with QoS 0 it cannot wait. Publish with 1."
 
 
 def client_of(device: Device, topic: str) -> str:
-    """The name of the session in which this device reads this topic.
+    """Return the name of the session in which this device reads this topic.
 
-    Each topic has its own, since a session goes on with all it ever subscribed to. 23 letters and
-    digits are what every broker must take.
+    Each topic has its own session, because a session keeps all its subscriptions. Every broker must
+    accept 23 letters and digits.
     """
     return "crowdml" + sha256(f"{device.identity.device}\n{topic}".encode()).hexdigest()[:16]
 
@@ -49,7 +49,7 @@ def listen(
 
     Args:
         client: The name of the broker's session.
-        discovery: What is told to the home about the device.
+        discovery: What is published about the device for Home Assistant.
         label: The key of the answer, where the task names its columns.
         intake: For messages of a sensor app, which are readings; otherwise they are samples.
         on_skip: Called with what was wrong with a skipped message.
@@ -72,22 +72,24 @@ def listen(
         while broker.inbox and reader.take(broker.inbox[0]):
             broker.acknowledge()
             if intake:
+                intake.settle(on_doubt)
                 fed.outcome = device.sync()
         if intake:
             intake.flush_if_quiet()
+            intake.settle(on_doubt)
         fed.outcome = device.sync()
         if discovery:
             discovery.announce(broker, device, fed.outcome)
     broker.leave(for_good=bool(device.ended))
     if intake:
-        intake.flush()
+        intake.finish(on_doubt)
         fed.outcome = device.sync()
     fed.answered = device.n_answered - before
     return fed
 
 
 class _Reader:
-    """Takes messages; the device remembers the last one that it kept."""
+    """Take messages; the device remembers the last one that it kept."""
 
     def __init__(
         self,
@@ -106,7 +108,7 @@ class _Reader:
         self._look = FirstLook(device, on_doubt, known=device.position(self._path) is not None)
 
     def take(self, message: TopicMessage) -> bool:
-        """Whether it is dealt with: kept, kept before, skipped, or nothing at all."""
+        """Return whether a message is done: kept, kept before, skipped, or empty."""
         if message.payload.strip() and not self._was_kept(message):
             try:
                 if not self._keep(message):
@@ -139,7 +141,7 @@ class _Reader:
 
 
 class _AppReader:
-    """Takes messages of a sensor app; what was read before is known by its time."""
+    """Take messages of a sensor app; a reading that came before is known by its time."""
 
     def __init__(self, intake: Intake, on_skip: Callable[[InvalidSample], None]) -> None:
         self.fed = intake.fed
@@ -147,7 +149,7 @@ class _AppReader:
         self._on_skip = on_skip
 
     def take(self, message: TopicMessage) -> bool:
-        """Whether it is dealt with; one of QoS 1 waits at the broker while the buffer is full."""
+        """Return whether a message is done; QoS 1 waits at the broker while the buffer is full."""
         try:
             check_size(message.payload)
             outcome = self._intake.take(message.payload, message.topic)

@@ -1,0 +1,128 @@
+"""Decide who may post messages of a sensor app, and what each message is answered with."""
+
+import hmac
+import threading
+from base64 import b64decode
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from html import escape
+
+from crowdml.device.outcome import Outcome
+from crowdml.device.sources.address import ListenAddress
+from crowdml.device.sources.intake import Hint, Intake
+from crowdml.errors import DeviceError, InvalidSample
+
+KNOW = 499
+"""The status with which Sensor Logger shows the answer's text to the person."""
+
+FULL = (
+    "This device has no room for more samples until it has reached its server, or its limit on ε "
+    "is raised."
+)
+ENDED = "The task is over for this device: you can stop recording."
+PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
+<meta name="viewport" content="width=device-width"><title>crowdml device</title>
+<style>body{{font:1.1rem/1.5 sans-serif;max-width:34rem;margin:1rem auto;padding:0 1rem}}
+code{{display:block;padding:.6rem;background:#eee;overflow-wrap:anywhere;user-select:all}}</style>
+<h1>This device listens</h1><p>Copy this address into the app. In Sensor Logger it is the
+<b>Push URL</b> under <b>HTTP Push</b>, behind the gear on the Logger page:</p>
+<code>{url}</code>{qr}
+<p>Messages received so far: {n}. Samples kept: {kept}.</p></html>
+"""
+
+
+class MessageDesk:
+    """Check the secret of a request, give its message to `Intake`, and choose the answer.
+
+    A message is answered with 200 when its readings are on this machine's disk, and with 499 and
+    a sentence where the person should know something.
+
+    Args:
+        on_skip: Called with what was wrong with a message.
+
+    Attributes:
+        url: The address for the app, where it is known; otherwise a browser shows its own.
+        port: The port on which requests come.
+    """
+
+    def __init__(
+        self,
+        address: ListenAddress,
+        intake: Intake,
+        on_skip: Callable[[InvalidSample], None] = lambda error: None,
+    ) -> None:
+        self.url, self.port = "", address.port
+        self._address = address
+        self._intake = intake
+        self._on_skip = on_skip
+        self._n_open = 0
+        self._open = threading.Condition()
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Count a message as open until its answer is written."""
+        with self._open:
+            self._n_open += 1
+        try:
+            yield
+        finally:
+            with self._open:
+                self._n_open -= 1
+                self._open.notify_all()
+
+    def wait_for_answers(self, seconds: float) -> None:
+        """Return when no message is open, or after this time."""
+        with self._open:
+            self._open.wait_for(lambda: not self._n_open, seconds)
+
+    @property
+    def asks_for_password(self) -> bool:
+        return self._address.password is not None
+
+    def allows(self, path: str, authorization: str) -> bool:
+        """Return whether the path or the password is the right one."""
+        if self._address.password is not None:
+            scheme, _, code = authorization.partition(" ")
+            wanted = f"{self._address.user}:{self._address.password}".encode()
+            try:
+                found = b64decode(code, validate=True)
+            except ValueError:
+                return False
+            return scheme.lower() == "basic" and hmac.compare_digest(found, wanted)
+        wanted = self._address.path.encode()
+        return not wanted or hmac.compare_digest(path.strip("/").encode(), wanted)
+
+    def answer(self, body: bytes) -> tuple[int, str]:
+        """Take a message in, and return the status and the text of its answer."""
+        try:
+            outcome = self._intake.take(body)
+            if doubt := self._intake.doubt:
+                return KNOW, doubt
+        except Hint as hint:
+            self._on_skip(hint)
+            return KNOW, self._intake.doubt or str(hint)
+        except InvalidSample as error:
+            self._intake.fed.skipped += 1
+            self._on_skip(error)
+            return KNOW if "clock" in str(error) else 400, str(error)
+        except DeviceError as error:
+            self._on_skip(InvalidSample(str(error)))
+            return KNOW, str(error)
+        if outcome is Outcome.FULL:
+            return KNOW, FULL
+        return (KNOW, ENDED) if outcome is Outcome.ENDED else (200, "[]")
+
+    def page(self, url: str) -> str:
+        """Return the page that a browser shows at the address."""
+        fed, url = self._intake.fed, self.url or url
+        return PAGE.format(url=escape(url), qr=_qr_code(url), n=fed.lines, kept=fed.kept)
+
+
+def _qr_code(url: str) -> str:
+    """Draw the address as an SVG for a phone's camera; empty where the library is not installed."""
+    try:
+        import segno
+    except ModuleNotFoundError:
+        return ""
+    drawn: str = segno.make(url, error="m").svg_inline(scale=5, border=3, light="#fff")
+    return f"<p>For the camera of the phone:</p><p>{drawn}</p>"
