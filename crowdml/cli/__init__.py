@@ -33,7 +33,8 @@ def main() -> None:
         from crowdml.cli.commands import app
 
         with raised_signals():
-            app()
+            # Otherwise help would call the command by the program that started Python.
+            app(prog_name="crowdml")
     except BaseException as error:
         lines, code = _ending(error)
         say(*(f"crowdml: {line}" for line in lines), err=True)

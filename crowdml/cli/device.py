@@ -81,6 +81,8 @@ def run(
     """Feed samples to the device and let it check in. A file goes on where the last run ended, a
     live source is read until Ctrl-C or the end of the task."""
     say_what_is_logged()
+    if not source:
+        raise InvalidInput("--source must be a file, - or an address, found ''.")
     address = read_address(source) if is_address(source) else None
     dialect = read_dialect(csv) if csv else None
     for_files = {"--again": again, "--csv": csv, "--readings": readings, "--strict": strict}

@@ -26,6 +26,7 @@ from crowdml.device import (
     read_terms,
     rejoin,
 )
+from crowdml.errors import InvalidInput
 from crowdml.privacy import Limits
 
 
@@ -45,7 +46,11 @@ def join(
 ) -> None:
     """Read a task's terms, agree to them, and join."""
     root, name = read_link(url, task)
-    certificate = pin(root, fingerprint) if fingerprint else None
+    if task is not None and "/join/" in url and (linked := read_link(url).task) != task:
+        raise InvalidInput(
+            f"--task must be the link's task {linked}, found {task!r}. Leave it out."
+        )
+    certificate = pin(root, fingerprint) if fingerprint is not None else None
     with closing(HttpTransport(root, name, certificate, insecure_http)) as transport:
         view = transport.task()
     offer = read_terms(view, name)

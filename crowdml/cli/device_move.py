@@ -48,7 +48,7 @@ def repin(
 def _move(
     device: Device, url: str, fingerprint: str | None, insecure_http: bool, yes: bool
 ) -> None:
-    """Show what is and what would be; end the command unless the participant says yes."""
+    """Show the old and the new server; end the command unless the participant says yes."""
     identity = device.identity
     pinned = identity.certificate and fingerprint_of(identity.certificate)
     say(

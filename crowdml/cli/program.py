@@ -37,7 +37,7 @@ def program(
         return
     if not url.startswith(("https://", "http://")):
         raise InvalidInput(f"the URL must begin with https:// or http://, found {url!r}.")
-    certificate = pin(url, fingerprint) if fingerprint else None
+    certificate = pin(url, fingerprint) if fingerprint is not None else None
     connection, root = connect(url, certificate, insecure_http, PATIENCE)
     with closing(connection):
         others = [

@@ -222,6 +222,8 @@ def card(
     database: DATABASE = DEFAULT_DATABASE,
 ) -> None:
     """Write a model card: what was learnt, how well, what was promised to whom, and its limits."""
+    if out is not None and out.suffix != ".md":
+        raise InvalidInput(f"the file of a model card must end in .md, found {out.name!r}.")
     with open_store(database) as store:
         from crowdml.server.results import model_card
 

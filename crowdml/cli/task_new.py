@@ -12,6 +12,7 @@ from crowdml.cli.output import print_json, say
 from crowdml.cli.ranges import ranged
 from crowdml.cli.task_starter import STARTER
 from crowdml.errors import InvalidInput
+from crowdml.protocol import check_name
 
 
 def new(
@@ -39,6 +40,7 @@ def new(
     json: JSON = False,
 ) -> None:
     """Print a task file to start from, or write one that a pilot has filled in."""
+    _require_name(name)
     if pilot is None:
         if (label, person, csv, devices, samples) != (None,) * 5 or json:
             raise InvalidInput(
@@ -98,6 +100,16 @@ def new(
         f"wrote {out} and {start}. Replace the sentences that begin with Say, and then: "
         f"crowdml task create {out}"
     )
+
+
+def _require_name(name: str) -> None:
+    try:
+        check_name(name)
+    except InvalidInput as error:
+        raise InvalidInput(
+            "a task's name must be 1 to 63 lower-case letters, digits and hyphens, with no hyphen "
+            f"first, found {name!r}."
+        ) from error
 
 
 def _read(pilot: Path) -> bytes:

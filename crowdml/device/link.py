@@ -34,7 +34,7 @@ def split_root(url: str) -> Root:
         parts = urlsplit(url)
         # What a host may be called is decided where names are looked up, and there not clearly.
         host = (parts.hostname or "").encode("idna")
-        if parts.scheme in ("http", "https") and host:
+        if parts.scheme in ("http", "https") and host and " " not in url and url.isprintable():
             return Root(parts.scheme, parts.hostname or "", parts.port, parts.path)
     except ValueError:
         pass

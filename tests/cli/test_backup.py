@@ -12,7 +12,7 @@ def test_there_and_back(quick: Here) -> None:
     restored = quick("restore", "night", "--database", "sqlite:///other.db").said()
     assert restored == f"restored night: {told}\n"
     assert "found actions in sqlite:///crowdml.db" in quick("restore", "night").error()
-    assert "must be a whole backup" in quick("restore", "missing").error()
+    assert "cannot read the backup missing: No such file" in quick("restore", "missing").error()
 
 
 def test_deleted_tasks_are_not_counted_and_failures_leave_nothing(quick: Here) -> None:

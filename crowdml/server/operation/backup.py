@@ -42,7 +42,14 @@ class Contents(NamedTuple):
 
 
 def back_up(database: str, file: Path) -> Contents:
-    """Write everything to a file that only its owner can read; it appears when it is whole."""
+    """Write everything to a file that only its owner can read; it appears when it is whole.
+
+    A file that exists is replaced only if it is a backup: a mistyped name must not cost a database.
+    """
+    if file.is_file() and not _is_backup(file):
+        raise InvalidInput(
+            f"only a backup is replaced by a backup, found another file at {file}. Name a new file."
+        )
     try:
         with TemporaryDirectory(prefix=".crowdml-backup-", dir=file.parent) as folder:
             contents = _read(database, Path(folder) / TABLES)
@@ -69,6 +76,13 @@ def restore(database: str, file: Path) -> Contents:
     except BaseException:
         remove_new(new)
         raise
+
+
+def _is_backup(file: Path) -> bool:
+    if not zipfile.is_zipfile(file):
+        return not file.stat().st_size
+    with zipfile.ZipFile(file) as archive:
+        return TABLES in archive.namelist()
 
 
 def _restore(database: str, file: Path) -> Contents:
@@ -161,6 +175,8 @@ def _unpack(file: Path, folder: Path) -> None:
                 f"cannot write the contents of {file} to {folder.parent}: {error.strerror}. "
                 "Make room, or set TMPDIR to a folder that has it."
             ) from error
+        if isinstance(error, OSError) and error.strerror:
+            raise InvalidInput(f"cannot read the backup {file}: {error.strerror}.") from error
         raise InvalidInput(f"{file} must be a whole backup, found a fault: {error}.") from error
 
 
