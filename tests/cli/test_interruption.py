@@ -53,6 +53,33 @@ def test_a_signal_while_a_command_loads(
     assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", "")
 
 
+UNPREPARED = """
+import runpy, signal, sys
+class Loud:
+    def find_spec(self, name, path=None, target=None):
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            print(name)
+        else:
+            sys.meta_path.remove(self)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.meta_path.insert(0, Loud())
+sys.argv = ["crowdml", "task", "list"]
+{run}
+"""
+
+
+@pytest.mark.parametrize(
+    "run", [COMMAND, "from crowdml.__main__ import main; main()"], ids=["python -m", "crowdml"]
+)
+def test_ctrl_c_is_quiet_from_the_first_instruction(tmp_path: Path, run: str) -> None:
+    """Only Python's own start, and its search for the package, come before the handler."""
+    done = subprocess.run(
+        [sys.executable, "-c", UNPREPARED.format(run=run)],
+        capture_output=True, text=True, cwd=tmp_path, env=environment(tmp_path), timeout=120,
+    )  # fmt: skip
+    assert set(done.stdout.split()) == {"crowdml", "crowdml.__main__"}
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_is_no_answer(crowdml: Command, number: signal.Signals) -> None:
     create(f"sqlite:///{crowdml.folder / 'crowdml.db'}", make_task())

@@ -53,11 +53,11 @@ def test_bounds_of_a_number(value: Any) -> None:
     expect(lambda: crowd.fit(ROWS, ROWS[:, 0]), f"y_bounds {BOUNDS}", InvalidInput)
 
 
+WRONG_LENGTHS: list[Any] = [[], "x", 5, [1, 2], [1] * 19, [1] * 21, [[1, 2]] * 20, {}]
+NOBODY: list[Any] = [[None] * 20, [NAN, *range(19)], ["a"] * 19 + [None]]
 GROUPS: list[tuple[Any, str]] = [
-    *((groups, "groups must have one entry for each of the 20 rows")
-      for groups in ([], "x", 5, [1, 2], [1] * 19, [1] * 21, [[1, 2]] * 20, {})),
-    *((groups, "groups must say whose each row is")
-      for groups in ([None] * 20, [NAN, *range(19)], ["a"] * 19 + [None])),
+    *((each, "groups must have one entry for each of the 20 rows") for each in WRONG_LENGTHS),
+    *((each, "groups must say whose each row is") for each in NOBODY),
     ([object()] * 10 + [{}] * 10, "groups must be texts or numbers"),
 ]  # fmt: skip
 

@@ -120,7 +120,7 @@ HASHES = ["", "x", "A" * 64, "0" * 63, "0" * 65, "0" * 64 + "\n", "0" * 64]
 ENROLMENTS: list[tuple[Any, str, str]] = [
     ({}, "invalid-request", "terms is missing"),
     *(({"terms": terms}, "invalid-request", "terms must be a text, found") for terms in NOT_TEXTS),
-    *(({"terms": terms}, "terms-changed", "Read them again before joining") for terms in HASHES),
+    *(({"terms": terms}, "terms-changed", "terms again before joining") for terms in HASHES),
     *(({"terms": "0" * 64, "invite": invite}, "invalid-request", "invite must be")
       for invite in NOT_TEXTS[1:]),
     ({"terms": "0" * 64, "limit": 1}, "invalid-request", "limit is not known here"),
