@@ -89,7 +89,10 @@ def test_leaving_and_joining_again(quick: Here, server: Process) -> None:
         "per_sample": 1.0, "per_sample_at_worst": 3.0, "per_person": 12.0, "spent": 4.0
     }  # fmt: skip
     assert spent["checkins_not_followed"] == 2
-    assert "If it is in all 2 check-ins of such samples: ε = 3" in quick("device", "ledger").said()
+    assert (
+        "If the sample is in each of the 2 check-ins with such samples: ε = 3"
+        in quick("device", "ledger").said()
+    )
 
 
 def test_tasks_on_one_file_add_up(quick: Here, server: Process) -> None:

@@ -83,7 +83,7 @@ def test_a_link_is_enough(crowdml: Command, owner: Here, server: Process) -> Non
         "It stops after 20 check-ins.",
         "What you lose:     Very weak privacy. ε = 20 for one sample in each of 20 check-ins",
         "ε = 1 for a sample and 20 for all check-ins",
-        "How to stop:       `crowdml device leave`, at any time",
+        "How to stop:       Run `crowdml device leave` at any time",
         "terms ",
     ):
         assert expected in joined.err
@@ -149,7 +149,7 @@ def test_a_name_that_leaves_the_folder(quick: Here, server: Process, name: str) 
     for link in ([f"{server.url}/join/{name}"], [server.url, "--task", name]):
         refused = quick("device", "join", *link, "--yes").error()
         hidden = not link[0].isprintable()
-        must = "a link must be" if hidden else "a task's name must be 1 to 63 lower-case letters"
+        must = "a link must" if hidden else "a task's name must be 1 to 63 lower-case letters"
         assert refused.startswith(must)
         assert refused.isprintable()
     assert list(quick.folder.iterdir()) == []
@@ -365,7 +365,7 @@ def test_a_limit_does_not_invite_to_pay_twice(quick: Here, server: Process) -> N
     run = ("device", "run", "--file", "d", "--source", "my samples.csv", "--wait", 1)
     assert quick(*run).said(4).splitlines() == [
         "33 samples kept, 1 check-in answered, 30 samples in the buffer",
-        "the buffer was full: the rest of my samples.csv is not taken yet",
+        "the buffer is full: the rest of my samples.csv is not taken yet",
         "stopped at your limit on ε: 30 samples wait on this device. To go on: "
         "`crowdml device limits --file d --per-device 2`, then "
         "`crowdml device run --file d --source 'my samples.csv'`.",
@@ -453,7 +453,7 @@ def test_sources_that_are_none(joined: Here) -> None:
 def test_options_of_another_kind_of_source(joined: Here, source: str, option: list[str]) -> None:
     ran = joined("device", "run", "--source", source, *option)
     assert ran.code == 2
-    assert f"{option[0]} is not for this kind of source" in ran.err
+    assert f"{option[0]} does not fit this kind of source" in ran.err
 
 
 # Sensor apps; see also tests/device/sources/test_apps.py
@@ -549,7 +549,7 @@ def test_topics_need_paho(joined: Here) -> None:
         capture_output=True, text=True, cwd=joined.folder, env=joined.environment, timeout=PATIENCE,
     )  # fmt: skip
     sentence = Ran(done.returncode, done.stdout, done.stderr).error()
-    assert sentence.startswith("this needs paho")
+    assert sentence.startswith("this command needs paho")
     assert sentence.endswith("which is not installed. Run: pip install 'crowdml[mqtt]'")
 
 
@@ -587,7 +587,7 @@ def test_a_pause(quick: Here, owner: Here, server: Process) -> None:
         assert soon(lambda: wire.get("/v1/tasks/resting").json()["state"] == "paused")
     ran = quick("device", "run", "--source", "-", "--wait", 0.1, typed=4 * ROW)
     assert ran.said(6).startswith("4 samples kept, 0 check-ins answered, 4 samples in the buffer\n")
-    assert "stopped, as the task is paused: 4 samples wait on this device; run again" in ran.out
+    assert "stopped because the task is paused: 4 samples wait on this device. Run again" in ran.out
     owner("task", "resume", "resting").said()
     ran = quick("device", "run", "--source", "-", "--wait", 60)
     assert ran.said() == "0 samples kept, 1 check-in answered, 0 samples in the buffer\n"
@@ -599,7 +599,7 @@ def test_nobody_answers(quick: Here) -> None:
     ran = quick("device", "run", "--source", "-", "--wait", 0.1, typed=4 * ROW)
     assert ran.said(5).splitlines() == [
         "4 samples kept, 0 check-ins answered, 4 samples in the buffer",
-        "stopped without the server's answer: 4 samples wait on this device; run again later: "
+        "stopped without the server's answer: 4 samples wait on this device. Run again later: "
         "`crowdml device run --source -` with new samples only.",
     ]
     assert "Samples are kept; will try again." in ran.err
@@ -708,14 +708,14 @@ def test_terms_that_changed(quick: Here) -> None:
         quick("device", "limits", "--per-sample", 5, "--per-device", 50).said()
         puppet.memory.terms = make_task(privacy__epsilon=5.0).terms.text
         ran = quick("device", "run", "--source", "-", typed=3 * ROW).said(7)
-        assert "stopped, as the terms changed: 3 samples wait on this device" in ran
+        assert "stopped because the terms changed: 3 samples wait on this device" in ran
         assert "To go on: `crowdml device agree`, then" in ran
         declined = quick("device", "agree", typed="n\n")
         assert declined.code == 1
         assert "and ε = 5 for a single sample." in declined.err
         assert "Agree to these terms?" in declined.err
         ran = quick("device", "run", "--source", "-").said(7)
-        assert "stopped, as the terms changed" in ran
+        assert "stopped because the terms changed" in ran
         assert quick("device", "agree", "--yes").said() == "agreed to the terms of activity\n"
         ran = quick("device", "run", "--source", "-").said()
         assert ran == "0 samples kept, 1 check-in answered, 0 samples in the buffer\n"
@@ -774,11 +774,15 @@ def _pinned(command: Here) -> str:
 def test_which_device(quick: Here, tmp_path: Path, arguments: list[str]) -> None:
     folder = tmp_path / "data" / "crowdml"
     sentence = quick("device", *arguments).error()
-    assert sentence == f"which device? Say --file FILE; in {folder} there are: none."
+    assert sentence == f"{folder} must have a device, found none. Join a task, or use --file."
     folder.mkdir(parents=True)
     for name in ("b.device", "a.device"):
         (folder / name).touch()
-    assert quick("device", *arguments).error().endswith("there are: a.device, b.device.")
+    assert (
+        quick("device", *arguments)
+        .error()
+        .endswith("found a.device, b.device. Choose one with --file.")
+    )
     missing = quick("device", *arguments, "--file", "c.device").error()
     assert missing == "there is no device file c.device. Join a task first."
 

@@ -145,7 +145,7 @@ def test_a_swapped_certificate_and_key(quick: Here) -> None:
     _, other = self_signed(quick.folder / "other", "localhost")
     port = free_port()
     swapped = quick("serve", "--port", port, "--tls", f"{key},{certificate}").error()
-    assert swapped == f"{key} must have a certificate in PEM, found a key. Say --tls CERT,KEY."
+    assert swapped == f"{key} must have a certificate in PEM, found a key. Use --tls CERT,KEY."
     wrong = quick("serve", "--port", port, "--tls", f"{certificate},{other}").error()
     assert wrong.startswith(f"{other} must be the key of the certificate {certificate}")
 

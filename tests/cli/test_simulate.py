@@ -212,7 +212,7 @@ def test_people_have_a_table_and_are_told_what_passes_cost(quick: Quick) -> None
     assert "test error" in said
     assert "±" in said
     assert "20" in said
-    assert "told P times" in said
+    assert "is in P check-ins" in said
 
 
 def test_a_table_fits_the_screen_and_says_what_to_compare_with(
@@ -237,7 +237,7 @@ def test_samples_without_use_are_told(quick: Quick) -> None:
     assert "Left over" in said
     said = quick(*DIGITS, "--batch", 100, "--epsilon", 10).said()
     assert "100 %" in said
-    assert "no device had b samples: nothing was learnt" in said
+    assert "Rows with 0 check-ins learnt nothing" in said
 
 
 def test_devices_may_be_late_leave_and_differ(quick: Quick, planned: Planned) -> None:

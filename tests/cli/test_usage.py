@@ -130,7 +130,7 @@ def test_what_a_system_refuses_is_one_line(quick: Here, monkeypatch: pytest.Monk
 
     monkeypatch.setattr("crowdml.cli.predict.load_model", too_much)
     error = quick("predict", "m.npz", "--source", "-").error()
-    assert error == "this needs more memory than there is. Ask for less."
+    assert error == "the command needs more memory than this machine has. Ask for less."
 
 
 @pytest.mark.parametrize("host", ["a..b", ".x", 70 * "a", "["])

@@ -1,5 +1,6 @@
 """Open a database by its URL, and bring its tables up to date."""
 
+import re
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
@@ -92,7 +93,7 @@ def _why(url: str, error: sa.exc.DatabaseError) -> str:
     """What SQLite leaves out of "unable to open database file": a folder that is not there."""
     file = sa.make_url(url).database if url.startswith("sqlite") else None
     folder = Path(file).parent if file else None
-    why = str(error.orig).strip()
+    why = re.sub(r"\[Errno -?\d+\] ", "", str(error.orig)).strip()
     if folder is not None and not folder.is_dir():
         return f"there is no folder {folder}. Create it, or name another file"
     return f"{why}. {NAME_IT}".removesuffix(".") if "not a database" in why else why.rstrip("?.")

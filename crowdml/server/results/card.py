@@ -1,4 +1,4 @@
-"""The model card: what hubs and people should know of a model before they use it."""
+"""Write the model card: what hubs and people should know about a model before they use it."""
 
 import json
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ LIMITS = (
 
 
 def model_card(learner: Learner) -> str:
-    """Markdown with the YAML head that model hubs read; refused while nothing is learnt."""
+    """Write Markdown with the YAML head that model hubs read; raise while nothing is learnt."""
     task, about, now = learner.task, learnt_model(learner.published).about, statistics(learner)
     head = "\n".join(_yaml(_metadata(task, about, now)))
     sections = (_learnt(task, now), _quality(task, now), _privacy(task, about), LIMITS)
@@ -48,7 +48,7 @@ def model_card(learner: Learner) -> str:
 
 
 def _escaped(text: str) -> str:
-    """The text without HTML, links and images: hubs show cards to others than their owners.
+    """Remove HTML, links and images from a text: hubs show cards to strangers.
 
     >>> _escaped("a <script> & ![x](//evil)")
     'a &lt;script> &amp; !\\\\[x](//evil)'
@@ -57,12 +57,15 @@ def _escaped(text: str) -> str:
 
 
 def _line(text: str) -> str:
-    """A text of an owner on one line, so that it begins no paragraph or heading of its own."""
+    """Put an owner's text on one line, so that it cannot begin a paragraph or a heading."""
     return visible(" ".join(text.split()))
 
 
 def _metadata(task: Task, about: About, now: Statistics) -> dict[str, Any]:
-    """https://huggingface.co/docs/hub/model-cards: what is not known there is passed over."""
+    """Make the head of the card; hubs skip fields that they do not know.
+
+    See https://huggingface.co/docs/hub/model-cards.
+    """
     kind = "tabular-classification" if about.labels else "tabular-regression"
     metadata: dict[str, Any] = {
         "license": "unknown",
@@ -100,7 +103,7 @@ def _metadata(task: Task, about: About, now: Statistics) -> dict[str, Any]:
 
 
 def _yaml(value: Any, indent: str = "") -> Iterator[str]:
-    """Nested lists and objects in blocks; JSON's scalars are YAML's."""
+    """Write nested lists and objects as YAML blocks; JSON's scalars are valid YAML."""
     items = value.items() if isinstance(value, dict) else ((None, each) for each in value)
     for key, each in items:
         start = f"{indent}-" if key is None else f"{indent}{key}:"
@@ -195,6 +198,6 @@ def _rows(task: Task) -> str:
 
 
 def _known_error(now: Statistics) -> Estimate | None:
-    """Of the exported model as it is now; None where the band is too wide to say much."""
+    """Return the error of the current exported model; None where the estimate is too uncertain."""
     estimate = now.error
     return estimate if estimate and estimate.margin < MEANINGLESS else None
