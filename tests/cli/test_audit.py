@@ -1,4 +1,4 @@
-"""crowdml audit, in a small way: the audit itself has tests of its own."""
+"""Test `crowdml audit` with few trials; `tests/checks` tests the audit itself."""
 
 import json
 import re
@@ -20,7 +20,7 @@ PARTS = {
 
 @pytest.fixture(autouse=True)
 def _no_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whole devices with their files take long, and are audited in `tests/checks`."""
+    """Leave out devices with files, which take long and are audited in `tests/checks`."""
     monkeypatch.setattr(audit, "WholeDevice", Python)
 
 
@@ -63,7 +63,7 @@ def test_a_table(quick: Here) -> None:
 
 
 def test_undecided(quick: Here) -> None:
-    """Not passed, since it could not have failed; and how many trials decide it."""
+    """Check that too few trials do not pass, and that the message has the number needed."""
     ran = quick("audit", "--epsilon", 10, "--trials", 2000)
     assert ran.code == 1
     assert ran.out.count("undecided: needs") == 4
@@ -73,7 +73,7 @@ def test_undecided(quick: Here) -> None:
 
 
 def test_broken(quick: Here, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A coin that always falls on the same side tells everything."""
+    """Check that randomness with one outcome is found."""
     monkeypatch.setattr(Choice, "coin", 2**64)
     ran = quick("audit", "--epsilon", 1, "--trials", 2000)
     assert ran.code == 1

@@ -1,4 +1,4 @@
-"""crowdml backup and crowdml restore."""
+"""Test `crowdml backup` and `crowdml restore`."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def test_there_and_back(quick: Here) -> None:
 
 @pytest.mark.parametrize("largest", [0, 60_000, 100_000])
 def test_a_full_disk_under_a_backup(quick: Here, largest: int) -> None:
-    """It is one sentence with exit code 1; the old backup stays, and nothing else is left."""
+    """Check for one sentence and exit code 1; the old backup stays, and nothing else is left."""
     create("sqlite:///crowdml.db", make_task())
     quick("backup", "night").said()
     whole = (quick.folder / "night").read_bytes()

@@ -1,4 +1,4 @@
-"""Which file a command opens: a server's database, a device's file, or neither."""
+"""Test which files a command opens: a server's database, a device's file, or neither."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +25,7 @@ NEW = ("serve", "task create", "restore")
 
 
 def commands(option: str) -> Iterator[str]:
-    """List the commands with this option, each as it is typed, with all that it needs."""
+    """List the commands with this option, each as it is typed, with the arguments that it needs."""
     for path in words(group()):
         command: Any = group()
         for word in path:
@@ -82,7 +82,7 @@ def test_a_server_command_refuses_a_device_file(files: Here, command: str) -> No
 
 @pytest.mark.parametrize("command", [each for each in SERVERS if not each.startswith(NEW)])
 def test_a_command_makes_no_database(files: Here, command: str) -> None:
-    """Neither for a name that is mistyped, nor in a file that is empty."""
+    """Check a mistyped name and an empty file."""
     before = bytes_of(files.folder)
     said = files(*command.split(), "--database", "sqlite:///nope.db").error()
     assert said.startswith("there is no database nope.db. Name the right one"), said
@@ -107,7 +107,7 @@ def postgres() -> Iterator[Postgres]:
 
 @pytest.mark.parametrize("command", ["task list", "task show activity", "owner list", "backup b"])
 def test_postgresql_without_tables(quick: Here, postgres: Postgres, command: str) -> None:
-    """The message names the database without its password, and what to do."""
+    """Check that the message names the database and what to do."""
     said = quick(*command.split(), "--database", postgres.url()).error()
     assert said.startswith(f"the database {postgres.url()} has no tables yet. "), said
     assert "Name the right one with --database or CROWDML_DATABASE" in said

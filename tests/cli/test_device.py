@@ -1,4 +1,4 @@
-"""crowdml device: a participant's whole way, against real servers."""
+"""Test `crowdml device` from joining to leaving, with real servers."""
 
 import re
 import signal
@@ -62,7 +62,7 @@ def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 
 @pytest.fixture
 def owner(server: Process, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Here:
-    """The command where the server's database is."""
+    """Return the command in the folder of the server's database."""
     return Here(tmp_path, {"CROWDML_DATABASE": server.database}, capsys)
 
 
@@ -183,7 +183,7 @@ def test_joining_again_on_other_terms(quick: Here) -> None:
 
 
 def test_a_reading_in_several_samples_is_named(quick: Here, server: Process) -> None:
-    """Two readings in a window and five ticks for which one may stand, a sample at every tick."""
+    """Check it with windows of two readings, where one reading may count for five ticks."""
     shown = quick("device", "join", f"{server.url}/join/sensed", "--yes").err
     named = "One reading of your sensor is in up to 6 samples: for a reading, ε = 6."
     assert named in " ".join(shown.split())
@@ -248,7 +248,7 @@ def test_only_for_the_invited(quick: Here, owner: Here, server: Process) -> None
 
 
 def test_brackets_in_what_a_server_says_are_text(quick: Here, server: Process) -> None:
-    """Otherwise a server could hide a part of its terms from those who agree to them."""
+    """Check it, because otherwise a server could hide a part of its terms."""
     joined = quick("device", "join", f"{server.url}/join/brackets", "--yes")
     joined.said()
     assert "Steps [per hour] [/or] more" in joined.err
@@ -356,7 +356,7 @@ def test_a_file_is_taken_once(joined: Here) -> None:
 
 
 def test_a_limit_does_not_invite_to_pay_twice(quick: Here, server: Process) -> None:
-    """What did not fit into the buffer is taken by the next run, and nothing else."""
+    """Check that the next run takes only what did not fit into the buffer."""
     link = f"{server.url}/join/activity"
     quick("device", "join", link, "--yes", "--per-device", 1, "--file", "d").said()
     (quick.folder / "my samples.csv").write_text(
@@ -477,7 +477,7 @@ def test_apps_and_sources_that_do_not_go_together(
 
 
 def test_labels_of_a_running_device(owner: Here, server: Process) -> None:
-    """Set by a command, or at the start; shown to whoever asks; and erased with the device."""
+    """Check that a label is set, shown, and erased with the device."""
     assert owner("device", "join", f"{server.url}/join/sensed", "--yes", "--file", "s").code == 0
     label = ("device", "label", "--file", "s")
     assert owner(*label).said().startswith("no label is set: nothing is collected")
@@ -494,7 +494,7 @@ def test_labels_of_a_running_device(owner: Here, server: Process) -> None:
 
 
 def test_a_topic_until_it_is_stopped(joined: Here, tmp_path: Path) -> None:
-    """With TLS and a password, which stands in the environment and is never shown."""
+    """Check it with TLS and a password, which is in the environment and never shown."""
     with broker_in(tmp_path / "broker", guarded=True) as broker:
         command = Command(joined.folder, {"CROWDML_SOURCE": broker.source})
         process = command.start("device", "run", "--discovery", "--ca", broker.certificate)
@@ -624,7 +624,7 @@ def test_a_revoked_device_stops(joined: Here, owner: Here, server: Process) -> N
     assert "the task is over for this device: " in said
 
 
-# What was told
+# What was sent
 
 
 def test_the_ledger(joined: Here) -> None:
@@ -658,7 +658,7 @@ def test_the_ledger(joined: Here) -> None:
 
 
 def test_what_a_participant_gets(joined: Here, server: Process) -> None:
-    """In words for people, and in nothing that a program passes on; and what became of it."""
+    """Check that results are printed for people, and are not part of the JSON."""
     rows = "1,0,0,0,still\n0,1,0,0,walk\n0,0,1,0,run\n"
     ran = joined("device", "run", "--source", "-", typed=30 * rows)
     for_you, bars = joined("device", "ledger").said().split("Over all tasks")[0].split("\n")[-4:-2]
@@ -725,7 +725,7 @@ def test_terms_that_changed(quick: Here) -> None:
 def test_terms_that_change_while_they_are_read(
     quick: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A server that shows one text and has another once the participant says yes."""
+    """Check a server that changes the terms after it has shown them."""
     puppet, text = Puppet(), make_task(privacy__epsilon=0.5).terms.text
     with serving(puppet) as url:
         quick("device", "join", f"{url}/join/activity", "--yes").said()
@@ -813,7 +813,7 @@ def test_files_that_are_no_devices(quick: Here) -> None:
 
 
 def test_readings_by_name(owner: Here, server: Process, tmp_path: Path) -> None:
-    """A file says once how it is read; what is not a sample names line, column and value."""
+    """Check that one note says how a file is read, and that errors name line, column and value."""
     assert owner("device", "join", f"{server.url}/join/room", "--yes", "--file", "room").code == 0
     run = ("device", "run", "--file", "room", "--wait", "0", "--source")
     (tmp_path / "a.csv").write_text("id;seen;warmth;light\n1;walk;21,5;300\n2;walk;hot;300\n")

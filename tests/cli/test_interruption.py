@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: quiet, with the code that shells expect, whenever they come."""
+"""Test that Ctrl-C and SIGTERM are quiet at any time, with the exit code that shells expect."""
 
 import signal
 import subprocess
@@ -28,7 +28,7 @@ ONE_FILE = f'runpy.run_path({str(PROGRAM)!r}, run_name="__main__")'
 
 
 def as_from_a_terminal() -> None:
-    """In the child: a shell that starts tests in the background has them ignore Ctrl-C."""
+    """Let the child hear Ctrl-C: a shell that starts tests in the background has them ignore it."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
@@ -72,7 +72,7 @@ sys.argv = ["crowdml", "task", "list"]
     "run", [COMMAND, "from crowdml.__main__ import main; main()"], ids=["python -m", "crowdml"]
 )
 def test_ctrl_c_is_quiet_from_the_first_instruction(tmp_path: Path, run: str) -> None:
-    """Only Python's own start, and its search for the package, come before the handler."""
+    """Check that nothing but the package itself is loaded before the handler is set."""
     done = subprocess.run(
         [sys.executable, "-c", UNPREPARED.format(run=run)],
         capture_output=True, text=True, cwd=tmp_path, env=environment(tmp_path), timeout=120,
@@ -99,7 +99,7 @@ def test_a_signal_is_no_answer(crowdml: Command, number: signal.Signals) -> None
 
 
 def test_what_a_signal_has_become() -> None:
-    """Python wraps an exception while it makes a class; a library may raise its own instead."""
+    """Check exceptions that Python or a library has put in place of a signal's exception."""
     wrapped = RuntimeError("Error calling __set_name__")
     wrapped.__cause__ = KeyboardInterrupt()
     instead = ImportError("no such part")

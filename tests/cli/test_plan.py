@@ -1,4 +1,4 @@
-"""crowdml plan: from a task file to advice, and back into the file."""
+"""Test `crowdml plan`: from a task file to advice, and back into the file."""
 
 import re
 from pathlib import Path
@@ -86,7 +86,7 @@ def test_a_picture(quick: Here, file: Path, tmp_path: Path) -> None:
 
 @pytest.fixture
 def room(tmp_path: Path, quick: Here) -> tuple[Path, Path]:
-    """A task with a start, and its pilot: 5 people with 8 rows each."""
+    """Make a task with a start, and its pilot of 5 people with 8 rows each."""
     rows = [f"p{k % 5},{20 + (7 * k) % 11 / 2},{'warm' if (7 * k) % 11 > 5 else 'cold'}\n"
             for k in range(40)]  # fmt: skip
     pilot, file = tmp_path / "pilot.csv", tmp_path / "room.toml"

@@ -1,4 +1,4 @@
-"""crowdml predict, and crowdml.load_model behind it: from a file and from a live server."""
+"""Test `crowdml predict` and `crowdml.load_model`, with files and with a live server."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +20,7 @@ NUMBER = made(KINDS["ridge"], np.array([[1.0, 2.0, 0.0, 0.0]]), np.array([0.5]))
 
 @pytest.fixture
 def predict(quick: Here, tmp_path: Path) -> Here:
-    """With two models and a file at hand."""
+    """Return the command in a folder with two models and a file."""
     (tmp_path / "modes.npz").write_bytes(write_model(MODEL, "npz"))
     (tmp_path / "modes.json").write_bytes(write_model(MODEL, "json"))
     (tmp_path / "hinge.json").write_bytes(

@@ -1,4 +1,4 @@
-"""crowdml program: a server that hands out another program is found."""
+"""Test that `crowdml program` finds a server with another program."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""`crowdml simulate`: fields, sweeps, figures, and one clear line for what is wrong."""
+"""Test `crowdml simulate`: fields, sweeps, figures and errors."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +16,7 @@ DIGITS = ("simulate", "--dataset", "digits", "--devices", 50)
 
 @pytest.fixture
 def planned(tmp_path: Path) -> Callable[..., tuple[str, ...]]:
-    """The command with a plan file of these lines."""
+    """Run the command with a plan file of these lines."""
 
     def command(*lines: str) -> tuple[str, ...]:
         (tmp_path / "plan.toml").write_text("\n".join(lines))
@@ -71,7 +71,7 @@ def test_several_values_are_a_sweep(quick: Quick) -> None:
 
 
 def test_nothing_needs_to_be_tuned(quick: Quick) -> None:
-    """Without a word on rates, and one check-in from each device."""
+    """Check it without a rate, with one check-in from each device."""
     found = quick(
         "simulate", "--dataset", "digits", "--batch", 5, "--epsilon", 10, "--trials", 2, "--json"
     ).json()
@@ -166,7 +166,7 @@ def test_check_ins_are_limited_and_shared_with_evaluators(quick: Quick, planned:
     everyone = quick(*planned(*given), "--json").json()
     assert found["rate"] > everyone["rate"], "planned for those that train"
     counted = quick(*planned(*given, "evaluators = 0.2", "counters = 0.1"), "--json").json()
-    assert counted["rate"] == pytest.approx(found["rate"]), "those who count do not train either"
+    assert counted["rate"] == pytest.approx(found["rate"]), "counters do not train either"
 
 
 @pytest.mark.parametrize("optimizer", ["adagrad", "dual-averaging", "average-gradient"])

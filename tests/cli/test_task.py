@@ -1,4 +1,4 @@
-"""crowdml task: from an empty file to a model."""
+"""Test `crowdml task`, from an empty file to a model."""
 
 from contextlib import closing
 from pathlib import Path
@@ -60,7 +60,7 @@ def test_a_task_is_edited_and_deleted(quick: Here) -> None:
 
 
 def test_a_task_that_ended_by_itself_is_reopened(quick: Here) -> None:
-    """And until then, no command says that it runs."""
+    """Check it, and that no command calls the task running before."""
     soon = {"stop__error": 0.9, "stop__samples": 3, "stop__devices": 1, "stop__window": 20}
     task = make_task("walks", privacy__epsilon=float("inf"), **soon)
     create("sqlite:///crowdml.db", task)
@@ -109,7 +109,7 @@ def test_phones_need_a_sensor(quick: Here, tmp_path: Path) -> None:
 
 @pytest.fixture
 def database(quick: Here) -> str:
-    """A task with a device and three check-ins, in the default place."""
+    """Make a task with a device and three check-ins, in the default place."""
     database = "sqlite:///crowdml.db"
     task = make_task("walks", model__intercept=True)
     create(database, task)

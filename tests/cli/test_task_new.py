@@ -1,4 +1,4 @@
-"""crowdml task new: a task file that a pilot has filled in, or nothing at all."""
+"""Test `crowdml task new`: a task file that a pilot has filled in, or no file."""
 
 from pathlib import Path
 from types import SimpleNamespace

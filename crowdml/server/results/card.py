@@ -20,19 +20,19 @@ from crowdml.server.results.reports import statistics
 from crowdml.visible import visible
 
 MEANINGLESS = 0.25
-"""A share known to within this much is not known."""
+"""The margin above which an estimated share counts as unknown."""
 
 WIDE = 0.1
 LIMITS = (
     "## Limits of use",
-    "- It was made for the purpose above. Participants agreed to that; for another, ask the owner.",
-    "- It has seen only those who chose to take part. For other people, places or sensors, its "
-    "error is not known; nor is it for each label, or each group of people.",
-    "- Labels are what participants said, and nobody has checked them.",
-    "- A linear model of the features above, learnt through noise: not for decisions that can "
-    "harm somebody if they are wrong.",
-    "- ε is a promise to participants about what they told. It says nothing about people "
-    "whose features are put into the model later.",
+    "- Participants agreed to the purpose above. Ask the owner before you use it for another.",
+    "- The model learnt only from people who chose to take part. Its error is not known for other "
+    "people, places or sensors, nor for each label or each group of people.",
+    "- Labels come from participants, and nobody has checked them.",
+    "- It is a linear model of the features above, learnt through noise. Do not use it for "
+    "decisions that can harm somebody if they are wrong.",
+    "- ε is a promise to participants about what they sent. It does not protect people whose "
+    "features are put into the model later.",
 )
 
 
@@ -147,16 +147,16 @@ def _quality(task: Task, now: Statistics) -> Iterator[str]:
         what = f"are off by more than {terms.model.tolerance:g} {terms.target.unit}".rstrip()
     estimate = _known_error(now)
     if estimate is None:
-        yield "Not known: too few check-ins have counted errors to tell them from the noise."
+        yield "Not known: too few check-ins have counted errors, so noise hides the result."
         return
     yield (
         f"Of its predictions, {estimate_said(estimate)} {what}, with 95 % confidence. This is "
-        "estimated from noisy counts of errors on samples of participants before they were learnt "
-        "from. The counts are about this model and about its earlier versions; the band allows for "
-        "what has changed since, for noise, and for people who differ."
+        "estimated from noisy counts of errors on participants' samples, before the model learnt "
+        "from them. The counts are about this model and its earlier versions. The range allows for "
+        "changes since then, for noise, and for differences between people."
     )
     if estimate.margin > WIDE:
-        yield "That is a wide band. Test the model on data of your own before you rely on it."
+        yield "That is a wide range. Test the model on your own data before you rely on it."
 
 
 def _privacy(task: Task, about: About) -> Iterator[str]:
@@ -164,7 +164,7 @@ def _privacy(task: Task, about: About) -> Iterator[str]:
     yield "## Privacy"
     if not promise.private:
         yield f"**NOT PRIVATE.** {promise.sentences['not_private']}"
-    yield f"**{promise.level.pill}.** Participants who do not choose a limit are told this:"
+    yield f"**{promise.level.pill}.** Participants who do not choose a limit read this:"
     yield f"> {' '.join(map(str, promise.what_leaves))}"
     yield f"> {' '.join(map(str, promise.what_is_lost))}"
     words = f", which {MECHANISMS[about.mechanism].words}" if promise.private else ""
@@ -173,8 +173,8 @@ def _privacy(task: Task, about: About) -> Iterator[str]:
     start = task.terms.model.start
     if start is not None and start.rows is not None:
         yield (
-            "- **Outside of this promise** are the people of the pilot that the model starts from: "
-            "their samples were not hidden."
+            "- **Not protected** are the people of the pilot that the model starts from: their "
+            "samples were not hidden."
         )
     yield f"- **Terms** that every participant agreed to, by SHA-256: `{about.terms_sha256}`"
 
