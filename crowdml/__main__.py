@@ -1,12 +1,12 @@
-"""`crowdml` and `python -m crowdml`: the command, quiet on Ctrl-C and SIGTERM from the start."""
+"""Run `crowdml` and `python -m crowdml`, which are quiet on Ctrl-C and SIGTERM from the start."""
 
-# `signal` itself would load `enum` first, and a Ctrl-C could come before it is ready.
+# `signal` would load `enum` first, and Ctrl-C could come before the handler is set.
 import _signal  # type: ignore[import-not-found]
 from os import _exit
 
 
 def _end(number: int, frame: object) -> None:
-    """End at once, as a shell reports it: nothing is open before and after `main`."""
+    """End at once with the exit code of the signal: nothing is open before and after `main`."""
     _exit(128 + number)
 
 

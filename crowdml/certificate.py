@@ -22,7 +22,7 @@ YEARS = 10
 
 
 def self_signed(folder: Path, host: str) -> tuple[Path, Path]:
-    """Return the certificate and key in the folder; the first start makes them."""
+    """Return the certificate and key in the folder; make them at the first start."""
     certificate, key = folder / CERTIFICATE, folder / KEY
     if not (certificate.exists() and key.exists()):
         folder.mkdir(parents=True, exist_ok=True)
@@ -36,7 +36,7 @@ def certificate_fingerprint(certificate: Path) -> str:
         first, end, _ = certificate.read_text().partition(ssl.PEM_FOOTER)
         before, header, body = first.partition(ssl.PEM_HEADER)
         if not header:
-            found = "a key. Say --tls CERT,KEY" if "PRIVATE KEY" in before else "none"
+            found = "a key. Use --tls CERT,KEY" if "PRIVATE KEY" in before else "none"
             raise InvalidInput(f"{certificate} must have a certificate in PEM, found {found}.")
         der = ssl.PEM_cert_to_DER_cert(header + body + end)
     except OSError as error:
@@ -61,7 +61,7 @@ def require_pair(certificate: Path, key: Path) -> None:
 
 
 def is_self_signed(certificate: Path) -> bool:
-    """Return whether no authority has signed it, so that people must compare its fingerprint."""
+    """Return whether no authority has signed a certificate, so that people compare fingerprints."""
     from cryptography import x509
 
     first = x509.load_pem_x509_certificates(certificate.read_bytes())[0]

@@ -1,4 +1,4 @@
-"""Keywords that a function does not know: Python names them, this module names the nearest one."""
+"""Reject keywords that a function does not know, and name the nearest known one."""
 
 import difflib
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ __all__ = ["check_keywords"]
 def check_keywords(function: str, given: Iterable[str], known: Iterable[str]) -> None:
     """Raise `TypeError` for a keyword that a function with `**` does not know.
 
-    Without this a misspelt keyword would be ignored, and a limit on ε with it.
+    Without this check, a misspelt limit on ε would be ignored.
 
     >>> check_keywords("join", ["limit"], ["invite", "limits"])
     Traceback (most recent call last):

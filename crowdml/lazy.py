@@ -12,9 +12,8 @@ __all__ = ["lazy"]
 def lazy(package: str) -> Callable[[str], Any]:
     """Make a package's `__getattr__`, which imports a name from its module.
 
-    A part of the package can then be imported without what the other parts need. The imports below
-    the package's `if TYPE_CHECKING:` say where names live.
-
+    A part of the package can then be imported without the libraries of the other parts. The imports
+    under the package's `if TYPE_CHECKING:` name the module of each name.
 
     >>> import crowdml.server
     >>> lazy("crowdml.server")("Settings").__module__
@@ -38,6 +37,6 @@ def _homes(package: str) -> dict[str, str]:
         tree = ast.parse(source.read())
     blocks = [node.body for node in tree.body if isinstance(node, ast.If)]
     imports = [node for body in blocks for node in body if isinstance(node, ast.ImportFrom)]
-    # Python itself finds the modules of a package.
+    # Python finds the modules of a package without help.
     homes = {name.name: node.module or "" for node in imports for name in node.names}
     return {name: module for name, module in homes.items() if module != package}

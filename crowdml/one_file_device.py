@@ -578,7 +578,8 @@ def label_of(terms: Terms, cell: Any) -> int:
 def is_number(cell: Any) -> bool:
     """Return whether a cell holds a number that is not infinite."""
     try:
-        return not math.isinf(float(cell))
+        plain = type(cell) is not str or (cell.isascii() and "_" not in cell)  # not 1_000 or １
+        return plain and not math.isinf(float(cell))
     except (TypeError, ValueError, OverflowError):
         return False
 

@@ -1,4 +1,4 @@
-"""A disk that has room for small files only."""
+"""Simulate a disk that has room for small files only."""
 
 import resource
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The command line."""
+"""Run the command line."""
 
 import sys
 from typing import TYPE_CHECKING
@@ -17,23 +17,25 @@ __all__ = ["app", "main"]
 __getattr__ = lazy(__name__)
 
 DOUBTFUL = 8
-"""How `crowdml device run` ends if nobody says whether to go on with rows that look wrong."""
+"""The exit code of `crowdml device run` if nobody decides about rows that look wrong."""
 
 
 def main() -> None:
-    """Run a command. Exit codes: 0 done, 1 clear errors, one in a line, 2 wrong usage.
+    """Run a command, and exit with its code.
 
-    130 and 143 are Ctrl-C and SIGTERM; `crowdml device run` has more of them.
+    0 means done, 1 an error in one line (or a line for each error), 2 wrong usage, 130 Ctrl-C and
+    143 SIGTERM. `crowdml device run` has further codes.
     """
     try:
         if sys.argv[1:] == ["--version"]:
-            # The version is printed without typer, which takes longer to load than all else here.
+            # Loading typer would take longer than everything else here.
             say(crowdml.__version__)
             sys.exit(0)
         from crowdml.cli.commands import app
 
         with raised_signals():
-            app()
+            # Otherwise help would call the command by the program that started Python.
+            app(prog_name="crowdml")
     except BaseException as error:
         lines, code = _ending(error)
         say(*(f"crowdml: {line}" for line in lines), err=True)
@@ -41,7 +43,7 @@ def main() -> None:
 
 
 def _ending(error: BaseException) -> tuple[tuple[str, ...], int]:
-    """Return what to say about the end of a command, and its exit code."""
+    """Return the lines to print at the end of a command, and its exit code."""
     code = signal_code(error)
     if code is not None:
         return (), code
@@ -52,5 +54,5 @@ def _ending(error: BaseException) -> tuple[tuple[str, ...], int]:
             about = f": {error.filename}" if error.filename else "."
             return (f"{error.strerror or error}{about}",), 1
         case MemoryError():
-            return ("this needs more memory than there is. Ask for less.",), 1
+            return ("the command needs more memory than this machine has. Ask for less.",), 1
     raise error

@@ -1,4 +1,4 @@
-"""crowdml audit."""
+"""Define `crowdml audit`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -20,35 +20,40 @@ if TYPE_CHECKING:
 
 
 def audit(
-    mechanism: Annotated[str, typer.Option(help=f"{listed(MECHANISMS)}.")] = USUAL_MECHANISM,
+    mechanism: Annotated[
+        str, typer.Option(help=f"The mechanism: {listed(MECHANISMS)}.")
+    ] = USUAL_MECHANISM,
     epsilon: Annotated[float, ranged("finite epsilon", "The claimed ε of a check-in.")] = 4.0,
     trials: Annotated[
         int | None,
         ranged(
             "trials",
-            "How many check-ins are drawn for each pair of data sets; by default enough that "
-            "a device which hides nothing fails, up to ε = 10.",
+            "The number of check-ins that are drawn for each pair of data sets. The default is "
+            "enough to find a device that hides nothing, up to ε = 10.",
         ),
     ] = None,
     language: Annotated[
         Literal["python", "javascript", "one-file"],
         typer.Option(
-            help="Whose device: javascript is the browser's, and needs node; one-file is device.py."
+            help="The device to audit: python, javascript (the browser's; needs node) or one-file "
+            "(device.py)."
         ),
     ] = "python",
-    plot: Annotated[Path | None, typer.Option(help="Draw the bounds: .png, .svg or .pdf.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the bounds into this .png, .svg or .pdf file.")
+    ] = None,
     json: JSON = False,
 ) -> None:
-    """Try to tell two data sets apart by what a device sends, and compare with the claim."""
+    """Try to tell two data sets apart by what a device sends, and compare with the claimed ε."""
     with needs("sim"):
         from crowdml.checks import JavaScript, OneFile, audit_mechanism, draw_audit
         from crowdml.simulation import check_format, save
     if plot is not None:
         check_format(plot)
     if not epsilon:
-        raise InvalidInput("epsilon must be above 0, found 0.")
+        raise InvalidInput("--epsilon must be above 0, found 0.")
     if trials is not None and trials < 100:
-        raise InvalidInput(f"trials must be at least 100, found {trials}.")
+        raise InvalidInput(f"--trials must be at least 100, found {trials}.")
     doors: dict[str, Door] = {"javascript": JavaScript(), "one-file": OneFile()}
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
@@ -82,13 +87,13 @@ def audit(
             table.add_row(part, claimed, proved, _verdict(finding))
         Console().print(table)
         Console().print(
-            f"For all parts together: what is right is called broken with a chance of at most "
-            f"{found.false_alarm:g}."
+            f"The probability that a correct device is called broken is at most "
+            f"{found.false_alarm:g}, for all parts together."
         )
     if not (found.passed or found.broken):
         raise CrowdmlError(
-            "undecided: so few trials cannot break the claim, whatever a device does. Use --trials "
-            f"{found.needed} or more."
+            f"undecided: the claim can be tested with at least {found.needed} trials, found fewer. "
+            f"Use --trials {found.needed} or more."
         )
     if not found.passed:
         raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""crowdml backup and crowdml restore."""
+"""Define `crowdml backup` and `crowdml restore`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,11 +12,11 @@ from crowdml.cli.output import say
 if TYPE_CHECKING:
     from crowdml.server.operation import Contents
 
-FILE = Annotated[Path, typer.Argument(help="The backup, one file.")]
+FILE = Annotated[Path, typer.Argument(help="The file of the backup.")]
 
 
 def backup(file: FILE, database: DATABASE = DEFAULT_DATABASE) -> None:
-    """Write everything the server keeps to one file, also while it runs."""
+    """Write everything that the server keeps to one file; the server may be running."""
     with needs("server"):
         from crowdml.server.operation import back_up
     say(f"wrote {file}: {_in_words(back_up(database, file))}")

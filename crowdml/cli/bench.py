@@ -1,4 +1,4 @@
-"""crowdml bench."""
+"""Define `crowdml bench`."""
 
 from typing import Annotated
 
@@ -10,12 +10,12 @@ from crowdml.cli.output import print_json, say
 from crowdml.cli.ranges import ranged
 from crowdml.errors import InvalidInput
 
-app = typer.Typer(help="Measure the parts.", no_args_is_help=True)
+app = typer.Typer(help="Measure how fast the parts are.", no_args_is_help=True)
 
 
 @app.command()
 def device(json: JSON = False) -> None:
-    """CPU and bytes of a check-in on a device, import time, memory."""
+    """Measure the CPU time and bytes of a device's check-in, its import time and its memory."""
     with needs("server"):
         from crowdml.bench import bench_device
     _print(bench_device(), json)
@@ -23,27 +23,39 @@ def device(json: JSON = False) -> None:
 
 @app.command()
 def server(
-    seconds: Annotated[float, ranged("hour", "How long to load each handler.")] = 5.0,
-    clients: Annotated[int, ranged("clients", "Devices, each with its connection.")] = 128,
-    checkouts: Annotated[float, ranged("share", "Share of requests that are check-outs.")] = 0.0,
-    generators: Annotated[int, ranged("processes", "Processes that make the load.")] = 1,
+    seconds: Annotated[float, ranged("hour", "Seconds of load on each handler.")] = 5.0,
+    clients: Annotated[
+        int, ranged("clients", "The number of devices, each with a connection.")
+    ] = 128,
+    checkouts: Annotated[
+        float, ranged("share", "The share of requests that are check-outs.")
+    ] = 0.0,
+    generators: Annotated[
+        int, ranged("processes", "The number of processes that make the load.")
+    ] = 1,
     database: Annotated[
-        str | None, typer.Option(help="An empty one that may be filled; else a file of its own.")
+        str | None,
+        typer.Option(help="An empty database that may be filled. By default a new file."),
     ] = None,
-    workers: Annotated[str, typer.Option(help="Processes of the server: 1, or 1,2,4.")] = "1",
-    tls: Annotated[bool, typer.Option("--tls", help="Speak TLS.")] = False,
+    workers: Annotated[
+        str,
+        typer.Option(
+            help="The number of the server's processes: 1, or several numbers such as 1,2,4."
+        ),
+    ] = "1",
+    tls: Annotated[bool, typer.Option("--tls", help="Use TLS.")] = False,
     listeners: Annotated[
-        int, ranged("listeners", "Event streams in a further run; 0: none.")
+        int, ranged("listeners", "The number of event streams in a further run; 0 for no such run.")
     ] = 200,
     json: JSON = False,
 ) -> None:
-    """Durable authenticated check-ins a second, beside an empty handler."""
+    """Measure durable authenticated check-ins per second, beside an empty handler."""
     with needs("server"):
         from crowdml.bench import MECHANISMS, Load, bench_server
     if not seconds or checkouts == 1 or generators > clients:
         raise InvalidInput(
-            "seconds must be above 0, checkouts below 1 and generators at most as many as clients, "
-            f"found {seconds}, {checkouts} and {generators} of {clients}."
+            "--seconds must be above 0, --checkouts below 1 and --generators at most --clients, "
+            f"found {seconds}, {checkouts} and {generators} with {clients} clients."
         )
     crowd = Load(seconds, clients, checkouts, generators, listeners)
     figures = bench_server(crowd, database, _counts(workers), tls)
@@ -58,11 +70,13 @@ def server(
 
 @app.command()
 def portal(
-    tasks: Annotated[int, ranged("tasks", "Tasks in the store.")] = 10_000,
-    checkins: Annotated[int, ranged("samples of all", "Check-ins of one of them.")] = 1_000_000,
+    tasks: Annotated[int, ranged("tasks", "The number of tasks in the store.")] = 10_000,
+    checkins: Annotated[
+        int, ranged("samples of all", "The number of check-ins of one of them.")
+    ] = 1_000_000,
     json: JSON = False,
 ) -> None:
-    """Milliseconds of the pages with a full store, beside a nearly empty one."""
+    """Measure the milliseconds of each page with a full store, beside a nearly empty one."""
     with needs("server"):
         from crowdml.bench import bench_portal
     _print(bench_portal(tasks, checkins), json)
@@ -70,12 +84,14 @@ def portal(
 
 @app.command()
 def simulator(
-    samples: Annotated[int, ranged("samples of all", "Synthetic samples to fold.")] = 200_000,
-    rounds: Annotated[int, ranged("rounds", "How often each program runs.")] = 9,
-    million: Annotated[bool, typer.Option(help="Time and memory of a million devices.")] = False,
+    samples: Annotated[int, ranged("samples of all", "The number of synthetic samples.")] = 200_000,
+    rounds: Annotated[int, ranged("rounds", "The number of runs of each program.")] = 9,
+    million: Annotated[
+        bool, typer.Option(help="Measure the time and memory of a million devices.")
+    ] = False,
     json: JSON = False,
 ) -> None:
-    """Check-ins a second on one core, beside plain NumPy and a C program (needs gcc)."""
+    """Measure check-ins per second on one core, beside NumPy and a C program (needs gcc)."""
     with needs("sim"):
         from crowdml.bench import bench_million, bench_simulator, table
     if million:
@@ -83,9 +99,7 @@ def simulator(
         return
     figures = bench_simulator(samples, rounds)
     if None in figures["seconds_over_c"].values():
-        say(
-            "no C program to compare with: that needs gcc, and a clone of the repository.", err=True
-        )
+        say("there is no comparison with C: it needs gcc and a clone of the repository.", err=True)
     if json:
         print_json(figures)
     else:
@@ -93,10 +107,10 @@ def simulator(
 
 
 def _counts(text: str) -> list[int]:
-    """Numbers of workers, with commas between them."""
+    """Read the numbers of workers, which commas separate."""
     counts = [int(part) if part.isdecimal() else 0 for part in text.split(",")]
     if not all(1 <= count <= 64 for count in counts):
-        raise InvalidInput(f"workers must be numbers in 1 … 64, such as 1,2,4, found {text!r}.")
+        raise InvalidInput(f"--workers must be numbers in 1 … 64, such as 1,2,4, found {text!r}.")
     return counts
 
 

@@ -1,4 +1,4 @@
-"""All commands, in one list; the module of a command is loaded when the command is used."""
+"""List all commands; the module of a command is loaded when the command is used."""
 
 from collections import UserDict
 from copy import copy
@@ -14,7 +14,7 @@ from crowdml.cli.output import say
 
 
 class Entry(NamedTuple):
-    """The place of a command, as `module:attribute`, and the first line of its help."""
+    """Name the place of a command, as `module:attribute`, and the first line of its help."""
 
     place: str
     summary: str
@@ -23,44 +23,44 @@ class Entry(NamedTuple):
 COMMANDS = {
     "demo": Entry(
         "demo:demo",
-        "A server, its portal and a live crowd of real devices on this machine, over HTTPS.",
+        "Run a server, its portal and a live crowd of real devices on this machine, over HTTPS.",
     ),
     "audit": Entry(
         "audit:audit",
-        "Try to tell two data sets apart by what a device sends, and compare with the claim.",
+        "Try to tell two data sets apart by what a device sends, and compare with the claimed ε.",
     ),
     "plan": Entry(
         "plan:plan",
-        "Say before launch whether this crowd, at this ε, will learn, and with which settings.",
+        "Estimate before the launch what a crowd will learn at an ε, and recommend settings.",
     ),
     "predict": Entry(
         "predict:predict",
-        "Say what a learnt model makes of each line: a label's name or a number.",
+        "Predict a label or a number for each line of a file, with a learnt model.",
     ),
-    "simulate": Entry("simulate:simulate_command", "Simulate a crowd before asking one."),
+    "simulate": Entry("simulate:simulate_command", "Simulate a crowd before you ask a real one."),
     "reproduce": Entry(
         "reproduce:reproduce",
-        "The paper's figures, ours beside the paper's read-off values, and one HTML report.",
+        "Reproduce the paper's figures beside its own values, in one HTML report.",
     ),
     "serve": Entry("serve:serve_command", "Run the server until Ctrl-C."),
     "program": Entry(
         "program:program",
-        "Print the SHA-256 of each file of the phone's program, or compare those of a server.",
+        "Print the SHA-256 of each file of the phone's program, or compare a server's files.",
     ),
     "backup": Entry(
         "backup:backup",
-        "Write everything the server keeps to one file, also while it runs.",
+        "Write everything that the server keeps to one file; the server may be running.",
     ),
     "restore": Entry("backup:restore", "Put a backup into a new database, SQLite or PostgreSQL."),
-    "task": Entry("task:app", "Create and steer tasks."),
-    "owner": Entry("owner:app", "Say who may steer tasks in the web portal."),
+    "task": Entry("task:app", "Create and manage tasks."),
+    "owner": Entry("owner:app", "Choose who may manage tasks in the web portal."),
     "device": Entry("device:app", "Take part in a task."),
-    "bench": Entry("bench:app", "Measure the parts."),
+    "bench": Entry("bench:app", "Measure how fast the parts are."),
 }
 
 
 class Commands(UserDict[str, Any]):
-    """The commands by name; each is loaded when it is first looked up."""
+    """Hold the commands by name, and load each when it is first looked up."""
 
     def __getitem__(self, name: str) -> Any:
         if isinstance(entry := self.data[name], Entry):
@@ -91,7 +91,7 @@ def _hide_flag_types(command: Any) -> None:
 
 
 class LazyGroup(TyperGroup):
-    """The root command, whose help shows summaries and so loads no command."""
+    """Be the root command, whose help shows summaries and so loads no command."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -130,4 +130,4 @@ def options(
         ),
     ] = False,
 ) -> None:
-    """Learning from a crowd's devices without taking the crowd's data."""
+    """Learn from a crowd's devices without taking the crowd's data."""

@@ -1,4 +1,4 @@
-"""What a participant agrees to, shown before it is asked."""
+"""Show a participant the terms, and ask whether they agree."""
 
 from collections.abc import Iterable, Sequence
 
@@ -23,8 +23,8 @@ def ask(
 ) -> None:
     """Show the terms between the lines `before` and `after`, and their hash.
 
-    The command ends unless the participant says yes, or `yes` says so already. `sent` is what this
-    device has spent in the task so far.
+    The command ends unless the participant answers yes, or `yes` is set. `sent` holds the losses
+    of this device's check-ins in the task so far.
     """
     console = Console(stderr=True)
     for line in (*before, *in_plain_words(offer.terms, limits, sent), *after, ""):
@@ -52,9 +52,9 @@ def in_plain_words(terms: Terms, limits: Limits, sent: Iterable[Loss] = ()) -> l
         f"What you allow:    ε = {limits.per_sample:g} for a sample and {limits.per_device:g} for "
         "all check-ins together. Then the device stops.",
         *(f"                   THIS TASK IS NOT PRIVATE. {why}" for why in warning),
-        "How to stop:       `crowdml device leave`, at any time: it erases the samples, the ledger "
-        "and the key here. The sum of what you sent over all tasks is kept in participant.account, "
-        "and what was sent stays part of the model.",
+        "How to stop:       Run `crowdml device leave` at any time. It erases the samples, the "
+        "ledger and the key on this machine. The file participant.account keeps the sum of what "
+        "you sent in all tasks, and what you sent stays part of the model.",
     ]
 
 

@@ -1,4 +1,4 @@
-"""The terminal for tables, colours and progress."""
+"""Write tables, colours and progress to the terminal."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,9 +11,9 @@ from crowdml.visible import visible
 
 
 class Console(rich.console.Console):
-    """Tables, colours and progress; what they show cannot steer the terminal.
+    """Print tables, colours and progress, whose text cannot control the terminal.
 
-    Its text is text: brackets and numbers in it are as they are, unless it is asked for markup.
+    Brackets and numbers in a text are printed unchanged, unless the caller asks for markup.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -27,5 +27,5 @@ class Console(rich.console.Console):
 
 
 def _shown(segment: Segment) -> Segment:
-    # Line breaks are the layout's own, as those of values were shown before it.
+    # A line break here belongs to the layout: line breaks in values are already made visible.
     return Segment("\n".join(map(visible, segment.text.split("\n"))), segment.style)

@@ -1,4 +1,4 @@
-"""crowdml demo."""
+"""Define `crowdml demo`."""
 
 import threading
 from contextlib import suppress
@@ -20,28 +20,35 @@ if TYPE_CHECKING:
 
 
 def demo(
-    devices: Annotated[int, ranged("devices", "How many devices take part.")] = 108,
-    task: Annotated[str, typer.Option(help="activity or digits.")] = "activity",
-    mechanism: Annotated[str, typer.Option(help=f"{listed(MECHANISMS)}.")] = USUAL_MECHANISM,
+    devices: Annotated[int, ranged("devices", "The number of devices that take part.")] = 108,
+    task: Annotated[str, typer.Option(help="The task: activity or digits.")] = "activity",
+    mechanism: Annotated[
+        str, typer.Option(help=f"The mechanism: {listed(MECHANISMS)}.")
+    ] = USUAL_MECHANISM,
     epsilon: Annotated[
-        float, ranged("epsilon", "ε: of a whole person for direction, of a sample for the others.")
+        float,
+        ranged(
+            "epsilon", "ε of a whole person for direction, of a sample for the other mechanisms."
+        ),
     ] = 4.0,
-    seconds: Annotated[float, ranged("hour", "How long the crowd collects.")] = 25.0,
-    folder: Annotated[Path, typer.Option(help="Where everything is kept.")] = Path("crowdml-demo"),
-    seed: Annotated[int, ranged("seed", "For dealing samples; noise is never seeded.")] = 0,
+    seconds: Annotated[
+        float, ranged("hour", "Seconds for which the crowd collects samples.")
+    ] = 25.0,
+    folder: Annotated[Path, typer.Option(help="The folder for all files.")] = Path("crowdml-demo"),
+    seed: Annotated[
+        int, ranged("seed", "The seed that deals samples to devices; noise is never seeded.")
+    ] = 0,
     pilot: Annotated[
         int | None,
         ranged(
             "devices",
-            "This many of the people are a pilot: the model starts from 60 samples of each.",
+            "The number of people in a pilot: the model starts from 60 samples of each.",
         ),
     ] = None,
-    port: Annotated[
-        int | None, ranged("port", "The portal's port; by default one that is free.")
-    ] = None,
+    port: Annotated[int | None, ranged("port", "The portal's port. By default a free one.")] = None,
     json: JSON = False,
 ) -> None:
-    """A server, its portal and a live crowd of real devices on this machine, over HTTPS."""
+    """Run a server, its portal and a live crowd of real devices on this machine, over HTTPS."""
     with needs("demo"):
         from crowdml.demo import Demo, run_demo
     kind = MECHANISMS.get(mechanism)
@@ -82,16 +89,14 @@ def _explain(result: "Result", task: str, console: Console) -> None:
         console.print(f"the pilot alone, where the model started, errs at {result.pilot_error:.3f}")
     worst = min(result.recall)
     if worst < 0.5:
-        console.print(
-            f"[yellow]one of the classes is recognised in {worst:.0%} of its cases only[/yellow]"
-        )
+        console.print(f"[yellow]one class is recognised in only {worst:.0%} of its cases[/yellow]")
     sent = result.checkins * result.private_bytes_per_checkin
     console.print(
-        f"{result.checkins} check-ins of {result.devices} devices in {result.seconds:.0f} s; all "
-        f"that they told of people is {sent:,} bytes, {result.private_bytes_per_checkin:,} each"
+        f"{result.checkins} check-ins of {result.devices} devices in {result.seconds:.0f} s sent "
+        f"{sent:,} bytes about people, {result.private_bytes_per_checkin:,} each"
     )
     console.print(
-        f"privacy, as each participant was told: {result.promise}\n"
+        f"the promise to each participant: {result.promise}\n"
         f"spent: ε = {result.epsilon.per_person:g} by the person who lost most"
     )
     console.print(f"model saved to {result.model}")

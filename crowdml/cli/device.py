@@ -1,4 +1,4 @@
-"""crowdml device: what a participant does, with one file that holds everything."""
+"""Define `crowdml device`, for participants; one file holds everything of a device."""
 
 import shlex
 from typing import Annotated
@@ -51,23 +51,27 @@ CODES = {
     Outcome.PAUSED: 6,
     Outcome.TERMS: 7,
 }
-"""How `crowdml device run` ends, for whoever decides when to start it again."""
+"""The exit codes of `crowdml device run`, for programs that decide when to start it again."""
 
 
 @app.command()
 def run(
     source: SOURCE,
     file: FILE = None,
-    jitter: Annotated[float, ranged("seconds", "Random seconds to wait before a check-in.")] = 0.0,
-    wait: Annotated[float, ranged("seconds", "Seconds to keep retrying at the end.")] = 60.0,
-    strict: Annotated[bool, typer.Option("--strict", help="Stop at a bad sample.")] = False,
+    jitter: Annotated[
+        float, ranged("seconds", "The most seconds of a random wait before each check-in.")
+    ] = 0.0,
+    wait: Annotated[float, ranged("seconds", "Seconds to keep trying to send at the end.")] = 60.0,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Stop at the first line that is not a valid sample.")
+    ] = False,
     readings: READINGS = False,
     again: Annotated[
         bool,
         typer.Option(
             "--again",
-            help="Take a file from its first line, even what was taken before: such samples "
-            "count, and cost, twice.",
+            help="Read a file from its first line again. Samples that were taken before then "
+            "count twice, and cost ε twice.",
         ),
     ] = False,
     csv: CSV = None,
@@ -78,9 +82,14 @@ def run(
     every: EVERY = None,
     yes: GO_ON = False,
 ) -> None:
-    """Feed samples to the device and let it check in. A file goes on where the last run ended, a
-    live source is read until Ctrl-C or the end of the task."""
+    """Read samples from a source, and check in when there are enough.
+
+    A file goes on where the last run ended. A live source is read until Ctrl-C or the end of the
+    task.
+    """
     say_what_is_logged()
+    if not source:
+        raise InvalidInput("--source must be a file, - or an address, found ''.")
     address = read_address(source) if is_address(source) else None
     dialect = read_dialect(csv) if csv else None
     for_files = {"--again": again, "--csv": csv, "--readings": readings, "--strict": strict}
@@ -88,7 +97,7 @@ def run(
     unfit = (for_files if address or format else {}) | ({} if address else for_topics)
     for option, given in (unfit | {"--every": every and not (readings or format)}).items():
         if given:
-            raise typer.BadParameter(f"{option} is not for this kind of source; leave it out.")
+            raise typer.BadParameter(f"{option} does not fit this kind of source. Leave it out.")
     app_at = read_source_of_app(source, format)
     notes = RunNotes(str(address or source_name(source)))
     on_doubt = asking(yes, source)
@@ -120,10 +129,10 @@ def run(
         wanted = f"The task wants {_wanted(device.terms, readings)}."
         if fed.gave_up:
             raise InvalidInput(
-                f"stopped at line {fed.lines:,} of {source_name(source)}: the last {MOST_BAD:,} "
-                f"lines are no samples. {wanted}"
+                f"stopped at line {fed.lines:,} of {source_name(source)}: none of the last "
+                f"{MOST_BAD:,} lines is a valid sample. {wanted}"
             )
-        # Nothing on standard input is how to send what waits.
+        # Standard input without samples is the way to send only what waits.
         expected = fed.skipped or source != "-"
         if fed.found_nothing and expected and not address and not app_at and not device.ended:
             raise InvalidInput(
@@ -135,7 +144,7 @@ def run(
 
 
 def _report(fed: Fed, device: Device, source: str, where: str, readings: bool) -> None:
-    """What was done, what waits, and how to go on."""
+    """Print what was done, what waits, and how to go on."""
     if fed.resumed_after:
         say(f"went on after line {fed.resumed_after:,} of {source}")
     older = device.n_samples - fed.kept
@@ -148,7 +157,7 @@ def _report(fed: Fed, device: Device, source: str, where: str, readings: bool) -
     if fed.taken:
         say(f"{counted(fed.taken, 'sample')} more taken by another run in the meantime")
     if fed.stopped and not device.ended:
-        say(f"the buffer was full: the rest of {source_name(source)} is not taken yet")
+        say(f"the buffer is full: the rest of {source_name(source)} is not taken yet")
     again = f"`crowdml device run{where}{' --readings' if readings else ''} --source "
     again += f"{shlex.quote(source)}`" + (" with new samples only" if source == "-" else "")
     verb = "waits" if device.n_samples == 1 else "wait"
@@ -159,11 +168,11 @@ def _report(fed: Fed, device: Device, source: str, where: str, readings: bool) -
             say(f"stopped at your limit on ε: {waiting}. To go on: `{limits}`, then {again}.")
         case Outcome.TERMS:
             agree = f"`crowdml device agree{where}`"
-            say(f"stopped, as the terms changed: {waiting}. To go on: {agree}, then {again}.")
+            say(f"stopped because the terms changed: {waiting}. To go on: {agree}, then {again}.")
         case Outcome.PAUSED:
-            say(f"stopped, as the task is paused: {waiting}; run again later: {again}.")
+            say(f"stopped because the task is paused: {waiting}. Run again later: {again}.")
         case Outcome.WAITING:
-            say(f"stopped without the server's answer: {waiting}; run again later: {again}.")
+            say(f"stopped without the server's answer: {waiting}. Run again later: {again}.")
     if device.ended:
         say(f"the task is over for this device: {device.ended}")
         say(f"what became of it: `crowdml device result{where}`")
@@ -179,7 +188,7 @@ def _wanted(terms: Terms, readings: bool) -> str:
 
 
 def _wider(device: Device) -> str:
-    """The options for the least limits with which the next check-in may be sent."""
+    """Return the options for the lowest limits that allow the next check-in."""
     limits, cost = device.identity.limits, device.terms.loss.total
     total = device.ledger.epsilon_spent + cost
     options = ""
@@ -192,7 +201,7 @@ def _wider(device: Device) -> str:
 
 @app.command()
 def limits(per_sample: PER_SAMPLE = None, per_device: PER_DEVICE = None, file: FILE = None) -> None:
-    """Change the limits on ε, or show them."""
+    """Change your limits on ε, or show them."""
     with Device(DeviceStore(find(file))) as device:
         old = device.identity.limits
         new = changed(old, per_sample, per_device)
@@ -203,7 +212,7 @@ def limits(per_sample: PER_SAMPLE = None, per_device: PER_DEVICE = None, file: F
 
 @app.command()
 def agree(file: FILE = None, yes: YES = False) -> None:
-    """Read the terms that the server has now, and agree to them."""
+    """Read the server's current terms, and agree to them."""
     with Device(DeviceStore(find(file))) as device:
         offer = device.current_terms()
         sent = [event.loss for event in device.ledger.events]
@@ -219,9 +228,11 @@ def agree(file: FILE = None, yes: YES = False) -> None:
 @app.command()
 def leave(
     file: FILE = None,
-    keep: Annotated[bool, typer.Option("--keep", help="Keep the file with the ledger.")] = False,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Keep the device's file with its ledger.")
+    ] = False,
 ) -> None:
-    """Leave the task and erase everything here."""
+    """Leave the task, and erase its data on this machine."""
     path = find(file)
     store = DeviceStore(path)
     if store.identity is None:

@@ -1,4 +1,4 @@
-"""Which file is meant by a command about a device."""
+"""Find the file that a command about a device means."""
 
 from contextlib import closing
 from pathlib import Path
@@ -10,19 +10,25 @@ from crowdml.device import DeviceStore, default_file
 from crowdml.errors import DeviceError
 from crowdml.privacy import Limits
 
-FILE = Annotated[Path | None, typer.Option(help="The device's file; found by itself if only one.")]
+FILE = Annotated[
+    Path | None, typer.Option(help="The device's file. Not needed where there is only one.")
+]
 YES = Annotated[bool, typer.Option("--yes", help="Agree without being asked.")]
 
 
 def find(file: Path | None) -> Path:
-    """The device's file: the one named, or the only one there is."""
+    """Return the device's file: the named file, or the only file that exists."""
     if file is None:
         folder = default_file("x").parent
         found = sorted(folder.glob("*.device"))
         found = [path for path in found if _has_joined(path)] or found
         if len(found) != 1:
-            names = ", ".join(path.name for path in found) or "none"
-            raise DeviceError(f"which device? Say --file FILE; in {folder} there are: {names}.")
+            names = ", ".join(path.name for path in found)
+            raise DeviceError(
+                f"{folder} must have one device, found {names}. Choose one with --file."
+                if found
+                else f"{folder} must have a device, found none. Join a task, or use --file."
+            )
         return found[0]
     if not file.exists():
         raise DeviceError(f"there is no device file {file}. Join a task first.")
@@ -30,7 +36,7 @@ def find(file: Path | None) -> Path:
 
 
 def limits_in(file: Path) -> Limits | None:
-    """Those of the device that has joined with this file, if one has."""
+    """Return the limits of the device that has joined with this file; None without one."""
     if not file.exists():
         return None
     with closing(DeviceStore(file)) as store:
@@ -39,7 +45,10 @@ def limits_in(file: Path) -> Limits | None:
 
 
 def _has_joined(file: Path) -> bool:
-    """Whether it is a device's file; one that cannot be used is, so that people are told."""
+    """Return whether a device has joined with a file.
+
+    A file that cannot be used counts as joined, so that its error is shown.
+    """
     try:
         return limits_in(file) is not None
     except DeviceError:

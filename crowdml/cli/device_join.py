@@ -1,4 +1,4 @@
-"""crowdml device join: read the terms, agree, and join; or join again after being excluded."""
+"""Define `crowdml device join`: read the terms, agree and join, or join again."""
 
 from contextlib import closing
 from dataclasses import replace
@@ -26,12 +26,20 @@ from crowdml.device import (
     read_terms,
     rejoin,
 )
+from crowdml.errors import InvalidInput
 from crowdml.privacy import Limits
 
 
 def join(
-    url: Annotated[str, typer.Argument(help="https://HOST:PORT/join/TASK, or with --task.")],
-    task: Annotated[str | None, typer.Option(help="The task's name, if not in the URL.")] = None,
+    url: Annotated[
+        str,
+        typer.Argument(
+            help="The task's link, https://HOST:PORT/join/TASK, or a server's address with --task."
+        ),
+    ],
+    task: Annotated[
+        str | None, typer.Option(help="The task's name, if the address does not have it.")
+    ] = None,
     file: FILE = None,
     invite: Annotated[str | None, typer.Option(help="An invite code.")] = None,
     fingerprint: FINGERPRINT = None,
@@ -39,13 +47,17 @@ def join(
     per_device: PER_DEVICE = None,
     yes: YES = False,
     accept_no_privacy: Annotated[
-        bool, typer.Option("--accept-no-privacy", help="Join even a task that is NOT PRIVATE.")
+        bool, typer.Option("--accept-no-privacy", help="Join even if the task is NOT PRIVATE.")
     ] = False,
     insecure_http: INSECURE_HTTP = False,
 ) -> None:
     """Read a task's terms, agree to them, and join."""
     root, name = read_link(url, task)
-    certificate = pin(root, fingerprint) if fingerprint else None
+    if task is not None and "/join/" in url and (linked := read_link(url).task) != task:
+        raise InvalidInput(
+            f"--task must be the link's task {linked}, found {task!r}. Leave it out."
+        )
+    certificate = pin(root, fingerprint) if fingerprint is not None else None
     with closing(HttpTransport(root, name, certificate, insecure_http)) as transport:
         view = transport.task()
     offer = read_terms(view, name)
@@ -73,7 +85,10 @@ def join(
 
 
 def _excluded(path: Path, root: str, task: str) -> str | None:
-    """Why the server does not know the file's device any more; None if it does, or is another."""
+    """Return why the server no longer accepts the file's device.
+
+    None if the server accepts the device, or if the file belongs to another server or task.
+    """
     with Device(DeviceStore(path)) as device:
         me = device.identity
         same = (me.url.rstrip("/"), me.task) == (root.rstrip("/"), task) and me.token
@@ -93,8 +108,8 @@ def _join_again(
     with closing(DeviceStore(path)) as store:
         sent = [event.loss for event in store.ledger.events]
         kept = f"{counted(store.n_samples, 'sample')} that no check-in has used"
-        say(f"the server knows this device no more: {why}", err=True)
-        say(f"the file keeps its ledger and {kept}, for a new device.", err=True)
+        say(f"the server no longer accepts this device: {why}", err=True)
+        say(f"the file keeps its ledger and {kept}, for the new device.", err=True)
         ask(offer, limits, "Agree and join again?", yes, about, sent=sent)
         rejoin(store, offer, root, **options)
         identity = store.identity
@@ -103,11 +118,11 @@ def _join_again(
 
 
 def in_words(limits: Limits) -> str:
-    """Say what limits allow."""
+    """Describe limits in words."""
     return f"limits: ε = {limits.per_sample:g} for a sample, {limits.per_device:g} for the device"
 
 
 def changed(limits: Limits, per_sample: float | None, per_device: float | None) -> Limits:
-    """The same limits, but for those that are given."""
+    """Return the limits with the given numbers in place of the old ones."""
     given = {"per_sample": per_sample, "per_device": per_device}
     return replace(limits, **{key: value for key, value in given.items() if value is not None})

@@ -1,4 +1,4 @@
-"""`crowdml device label`: the current answer of a running device."""
+"""Define `crowdml device label`: the current label of a running device."""
 
 import time
 from contextlib import closing
@@ -14,13 +14,13 @@ from crowdml.device import DeviceStore, set_label
 def label(
     name: Annotated[str | None, typer.Argument(help="One of the task's labels.")] = None,
     none: Annotated[
-        bool, typer.Option("--none", help="Collect nothing until the next label.")
+        bool, typer.Option("--none", help="Collect nothing until another label is set.")
     ] = False,
     file: FILE = None,
 ) -> None:
-    """Set the answer for what a running device reads from now on, or show it."""
+    """Set the label of what a running device reads from now on, or show it."""
     if name is not None and none:
-        raise typer.BadParameter("name a label, or say --none, not both.")
+        raise typer.BadParameter("give a label or --none, not both.")
     with closing(DeviceStore(find(file))) as store:
         if name is not None or none:
             name = set_label(store, name, time.time_ns())

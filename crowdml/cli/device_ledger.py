@@ -1,4 +1,4 @@
-"""crowdml device ledger: all that was told, by this device and by all of its participant's."""
+"""Define `crowdml device ledger`: what a device has sent, and the sum over all tasks."""
 
 from contextlib import closing
 from pathlib import Path
@@ -27,7 +27,7 @@ from crowdml.visible import visible
 
 
 def ledger(file: FILE = None, json: JSON = False) -> None:
-    """Show everything this device has told, what it cost, and the sum over all tasks."""
+    """Show each check-in of this device, what it cost, and the sum over all tasks."""
     folder = default_file("x").parent
     if file is None and not list(folder.glob("*.device")) and Account(folder).exists:
         device, account = {}, _statement(folder)
@@ -46,7 +46,7 @@ def _statement(folder: Path) -> Statement:
 
 
 def _device(path: Path, json: bool) -> dict[str, Any]:
-    """What this device told: as a document, or else as a table on the terminal."""
+    """Return what this device sent as a document; without `json`, print it as a table."""
     with closing(DeviceStore(path)) as store:
         identity, account, answers = store.identity, store.ledger, store.answers
         tallies = store.results.tallies
@@ -106,7 +106,7 @@ def _lost(terms: Terms, account: Ledger) -> list[str]:
 def works(terms: Terms, tallies: list[RightCount]) -> list[str]:
     """Return how well the crowd's model works for this participant, for a terminal only.
 
-    `--json` leaves it out: what programs pass on might leave the device.
+    `--json` leaves it out, because a program could pass it on to somebody else.
     """
     said = for_you(tallies, None if terms.n_classes else terms.model.tolerance)
     if said is None:
@@ -116,18 +116,18 @@ def works(terms: Terms, tallies: list[RightCount]) -> list[str]:
 
 
 def _over_all_tasks(account: Statement) -> list[str]:
-    lines = ["", "Over all tasks that this folder knows of, left ones too:"]
+    lines = ["", "Over all tasks of this folder, including tasks that you left:"]
     for (server, task), ledger in account.tasks.items():
         times = counted(len(ledger.events), "check-in")
         lines.append(f"  {task} at {server}: {times}, ε = {ledger.epsilon_spent:g}")
     lines.append(f"You as a person have lost at most ε = {account.epsilon_per_person:g}.")
     if any(entry.event.unit is Unit.SAMPLE for entry in account.entries):
-        lines.append(f"one sample that all tasks used: ε = {account.epsilon_per_sample:g}")
+        lines.append(f"One sample that all tasks used has lost ε = {account.epsilon_per_sample:g},")
         if account.n_not_followed:
             lines.append(
-                "  if it was given once to each. Of what comes from standard input, topics and "
-                "programs, or with --again, that cannot be known. If it is in all "
-                f"{counted(account.n_not_followed, 'check-in')} of such samples: "
+                "  if each task got it once. Nobody can know that for samples from standard input, "
+                "topics and programs, or with --again. If the sample is in each of the "
+                f"{counted(account.n_not_followed, 'check-in')} with such samples: "
                 f"ε = {account.epsilon_per_sample_at_worst:g}"
             )
     return lines
@@ -155,7 +155,7 @@ def _document(account: Statement) -> dict[str, Any]:
 
 
 def told_before(account: Statement) -> list[str]:
-    """For whoever is asked to tell more."""
+    """Return what was sent before, for a participant who is asked to join another task."""
     if not account.entries:
         return []
     times, tasks = counted(len(account.entries), "check-in"), counted(len(account.tasks), "task")

@@ -1,4 +1,4 @@
-"""`crowdml device run --format`: from a sensor app's address to a session, until it is stopped."""
+"""Define `crowdml device run --format`: read a sensor app's messages until it is stopped."""
 
 import hashlib
 import io
@@ -39,7 +39,7 @@ KINDS = {"http": "http", "https": "http", "mqtt": "mqtt", "mqtts": "mqtt", "phyp
 
 @dataclass(frozen=True)
 class AppSource:
-    """Where the messages of a sensor app come from; None for standard input."""
+    """Name where the messages of a sensor app come from; no address means standard input."""
 
     format: str
     address: ListenAddress | PhoneAddress | TopicAddress | None
@@ -111,7 +111,7 @@ def _open(
         say(f"asking phyphox at {address.host}:{address.port}")
         return PhyphoxPhone(address.host, address.port, intake, on_skip=on_skip)
     if not address.guarded and not address.is_loopback:
-        # The same after every start, since it is typed into the app, and known to nobody else.
+        # The path is typed into the app, so it is the same after each start, and secret.
         secret = f"{device.identity.token}\nsource".encode()
         address = replace(address, path=hashlib.sha256(secret).hexdigest()[:20])
     listener = Listener(address, intake, _tls(file.parent, address), on_skip)
@@ -132,7 +132,7 @@ def _tls(folder: Path, address: ListenAddress) -> ssl.SSLContext | None:
 
 
 def _show(address: ListenAddress, port: int) -> str:
-    """Say what to type into the app, and draw it for a phone's camera where that is possible."""
+    """Print the address to type into the app, and draw it for a phone's camera if possible."""
     host = _host_for_others(address.host)
     host = f"[{host}]" if ":" in host else host
     url = f"{address.scheme}://{host}:{port}/{address.path}"

@@ -1,4 +1,4 @@
-"""crowdml device move and repin: the same device, when its server has changed."""
+"""Define `crowdml device move` and `repin`, for a server that has changed."""
 
 from typing import Annotated
 
@@ -11,30 +11,33 @@ from crowdml.cli.output import say
 from crowdml.device import Device, DeviceStore, fingerprint_of, read_link
 from crowdml.errors import InvalidInput
 
-ANY = "any that the system's authorities vouch for"
+ANY = "any that an authority of this system has signed"
 
 
 def move(
     url: Annotated[str, typer.Argument(help="The server's new address, or its new join link.")],
     fingerprint: Annotated[
-        str | None, typer.Option(help="SHA-256 of its self-signed certificate.")
+        str | None, typer.Option(help="The SHA-256 of its self-signed certificate.")
     ] = None,
     file: FILE = None,
     yes: YES = False,
     insecure_http: INSECURE_HTTP = False,
 ) -> None:
-    """Go on at the server's new address: identity, terms, ledger and samples stay."""
+    """Use the server's new address; identity, terms, ledger and samples stay."""
     with Device(DeviceStore(find(file))) as device:
         task = device.identity.task
         root = read_link(url, task).root
         if url.rstrip("/") not in (root, f"{root}/join/{task}"):
-            raise InvalidInput(f"the link must be to the task {task}, found {url!r}.")
+            raise InvalidInput(f"the link must lead to the task {task}, found {url!r}.")
         _move(device, root, fingerprint, insecure_http, yes)
 
 
 def repin(
     fingerprint: Annotated[
-        str, typer.Argument(help="SHA-256 of the new certificate, from the task's owner.")
+        str,
+        typer.Argument(
+            help="The SHA-256 of the new certificate, which the task's owner gives you."
+        ),
     ],
     file: FILE = None,
     yes: YES = False,
@@ -48,7 +51,7 @@ def repin(
 def _move(
     device: Device, url: str, fingerprint: str | None, insecure_http: bool, yes: bool
 ) -> None:
-    """Show what is and what would be; end the command unless the participant says yes."""
+    """Show the old and the new server; end the command unless the participant says yes."""
     identity = device.identity
     pinned = identity.certificate and fingerprint_of(identity.certificate)
     say(

@@ -1,4 +1,4 @@
-"""crowdml device result: what became of a participant's check-ins."""
+"""Define `crowdml device result`: what became of a participant's check-ins."""
 
 import shlex
 from contextlib import closing
@@ -24,7 +24,7 @@ from crowdml.protocol import Statistics, Terms
 
 def result(
     file: FILE = None,
-    save: Annotated[Path | None, typer.Option(help="Keep the model in this file, as JSON.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Save the model in this file, as JSON.")] = None,
 ) -> None:
     """Show what became of your check-ins, how well the model works for you, and how to keep it."""
     path = find(file)

@@ -1,4 +1,4 @@
-"""`crowdml device run`: what is said meanwhile, and topics, which are read until somebody stops."""
+"""Print the notes of `crowdml device run`, and read topics until somebody stops it."""
 
 import signal
 import sys
@@ -19,16 +19,16 @@ from crowdml.device.sources import Intake, TopicAddress
 from crowdml.errors import InvalidSample
 
 SHOWN = 5
-"""Skipped samples that are shown; of the others the number is."""
+"""The most skipped samples that are printed; the others are counted."""
 
 PROGRESS_SECONDS = 5.0
 
 
 class RunNotes:
-    """Lines about a run: samples that are skipped, and from time to time how far it is.
+    """Print which samples are skipped, and from time to time how far a run is.
 
     Args:
-        source: What lines call the source.
+        source: The name of the source in these lines.
     """
 
     def __init__(self, source: str) -> None:
@@ -38,7 +38,7 @@ class RunNotes:
         self._next = time.monotonic() + PROGRESS_SECONDS
 
     def skip(self, error: InvalidSample) -> None:
-        """Show one of the first bad samples; what is likely wrong with all of them once."""
+        """Print one of the first wrong samples, and each hint once."""
         self._skipped += 1
         if self._skipped <= SHOWN:
             new = error.hint not in self._hints
@@ -49,7 +49,7 @@ class RunNotes:
         say(f"{self._source}: {note}", err=True)
 
     def line(self, fed: Fed) -> None:
-        """Show how far a long source is."""
+        """Print how far a long source is read."""
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + PROGRESS_SECONDS
             kept = counted(fed.kept, "sample")
@@ -62,12 +62,12 @@ class RunNotes:
 
 
 GO_ON = Annotated[
-    bool, typer.Option("--yes", help="Go on even if the first rows cannot be in the task's units.")
+    bool, typer.Option("--yes", help="Go on even if the first rows do not fit the task's units.")
 ]
 
 
 def asking(yes: bool, source: str) -> Callable[[str], bool]:
-    """Ask whether to go on with doubtful rows; without anybody to ask, the answer is no."""
+    """Return a function that asks whether to go on; without a terminal, the answer is no."""
 
     def on_doubt(said: str) -> bool:
         if not yes and (source == "-" or not sys.stdin.isatty()):
@@ -112,7 +112,7 @@ def run_topic(
 
 @contextmanager
 def asked_to_stop() -> Iterator[threading.Event]:
-    """Set by the first signal, so that a message is never left half done; a second one kills."""
+    """Set an event at the first signal, so that no message is left half done; a second kills."""
     stop = threading.Event()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 

@@ -1,4 +1,4 @@
-"""crowdml device show: who this device is, and how it stands."""
+"""Define `crowdml device show`: a device's name, task, server and state."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from crowdml.device import Device, DeviceStore
 
 
 def show(file: FILE = None, json: JSON = False) -> None:
-    """Show the device's name, its task and server, and how it stands."""
+    """Show the device's name, its task, its server and its state."""
     path = find(file)
     with Device(DeviceStore(path)) as device:
         me = device.identity

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM while a command runs: what it has begun is undone, and nothing is printed."""
+"""Handle Ctrl-C and SIGTERM while a command runs: clean up, and print nothing."""
 
 import signal
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from crowdml.errors import InvalidInput
 
 
 class Terminated(SystemExit):
-    """SIGTERM was received."""
+    """Report that SIGTERM was received."""
 
 
 @contextmanager
@@ -34,7 +34,7 @@ def _terminate(number: int, frame: object) -> None:
 def signal_code(error: BaseException | None) -> int | None:
     """Return the exit code of a signal that led to this error; None if no signal did.
 
-    Python and libraries may wrap the exception of a signal: a class that is just being made does.
+    Python and libraries may wrap the exception of a signal, such as while a class is defined.
     """
     while error is not None:
         if isinstance(error, KeyboardInterrupt):
@@ -46,8 +46,8 @@ def signal_code(error: BaseException | None) -> int | None:
 
 
 def confirm(question: str) -> None:
-    """End the command unless the person says yes; a Ctrl-C is no answer."""
-    import typer  # takes longer to load than all else here
+    """End the command unless the person answers yes; Ctrl-C is not an answer."""
+    import typer  # loading it takes longer than the rest
 
     try:
         agreed = typer.confirm(question, err=True)
@@ -55,6 +55,8 @@ def confirm(question: str) -> None:
         if signal_code(error):
             raise KeyboardInterrupt from error
         say("", err=True)
-        raise InvalidInput("nobody answers here. Say --yes to go on without a question.") from error
+        raise InvalidInput(
+            "the question must be answered on a terminal, found none. Use --yes to skip it."
+        ) from error
     if not agreed:
         raise typer.Exit(1)

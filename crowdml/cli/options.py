@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they open."""
+"""Define the options that several commands share, and open what they name."""
 
 import gc
 import sys
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 DEFAULT_DATABASE = "sqlite:///crowdml.db"
 DATABASES = "sqlite:///FILE, or postgresql://USER:PASSWORD@HOST/NAME"
 DATABASE = Annotated[
-    str, typer.Option(envvar="CROWDML_DATABASE", help=f"Where everything is kept: {DATABASES}.")
+    str, typer.Option(envvar="CROWDML_DATABASE", help=f"The server's database: {DATABASES}.")
 ]
 STDIN = Path("-")
 LARGEST_TEXT = 2**24
 JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 SEED = Annotated[int, ranged("seed", "The same seed gives the same curves.")]
 INSECURE_HTTP = Annotated[
-    bool, typer.Option("--insecure-http", help="Allow plain HTTP beyond loopback.")
+    bool, typer.Option("--insecure-http", help="Allow plain HTTP to other machines.")
 ]
 FINGERPRINT = Annotated[
-    str | None, typer.Option(help="SHA-256 of the server's self-signed certificate.")
+    str | None, typer.Option(help="The SHA-256 of the server's self-signed certificate.")
 ]
 SOURCE = Annotated[
     str,
@@ -43,69 +43,70 @@ READINGS = Annotated[
     bool,
     typer.Option(
         "--readings",
-        help="The source has sensor readings (time, reading or x, y, z, label), from which "
-        "the features are computed as the task describes.",
+        help="The source has a sensor's readings (time, reading or x, y, z, label). The features "
+        "are computed from them as the task describes.",
     ),
 ]
 CSV = Annotated[
     str | None,
     typer.Option(
-        help="How a CSV file is written, if its first line does not show it: the sign between "
+        help="The signs of a CSV file whose first line does not show them: the sign between "
         "columns (, ; or tab), then the decimal sign, such as ';,'."
     ),
 ]
 LABEL = Annotated[
     str | None,
     typer.Option(
-        help="The column of the answer, where columns have names; usually y, label, target or "
-        "answer. With --format: the answer at the start, as by `crowdml device label`."
+        help="The column with the label, where columns have names. By default y, label, target or "
+        "answer. With --format: the first label, as `crowdml device label` sets it."
     ),
 ]
 DISCOVERY = Annotated[
     bool,
     typer.Option(
-        "--discovery", help="Show the device, never a sample, in Home Assistant, over MQTT."
+        "--discovery", help="Show the device in Home Assistant over MQTT; samples are never shown."
     ),
 ]
 CA = Annotated[
-    Path | None, typer.Option(help="Certificates to trust for mqtts://, not the system's.")
+    Path | None,
+    typer.Option(help="The certificates to trust for mqtts://, in place of the system's."),
 ]
 FORMAT = Annotated[
     str | None,
     typer.Option(
-        help="The app whose messages the source has, from which the features are computed as the "
-        "task describes: owntracks, phyphox, sensor-logger, statestream or termux."
+        help="The app that sends the messages: owntracks, phyphox, sensor-logger, statestream or "
+        "termux. The features are computed from them as the task describes."
     ),
 ]
 EVERY = Annotated[
     float | None,
     ranged(
         "seconds",
-        "With --format or --readings: seconds from one sample to the next, at least. What "
-        "the task asks for counts if it is more.",
+        "With --format or --readings: the least seconds from one sample to the next. The task's "
+        "own number counts if it is larger.",
     ),
 ]
 PER_SAMPLE = Annotated[
-    float | None, ranged("epsilon", "Limit: the most ε that one sample may lose.")
+    float | None, ranged("epsilon", "Your limit on the ε that one sample may lose.")
 ]
 PER_DEVICE = Annotated[
-    float | None, ranged("epsilon", "Limit: the most ε that all check-ins may add up to.")
+    float | None, ranged("epsilon", "Your limit on the ε of all check-ins together.")
 ]
 
 
 def open_store(database: str, create: bool = False) -> "closing[Store]":
-    """The server's database, for as long as a `with` lasts; it must exist, or may be created."""
+    """Open the server's database for a `with` block; it must exist unless `create` is set."""
     with needs("server"):
         from crowdml.server import Store
-    # Modules are not garbage. Without this, Python looks for garbage among them when the command
-    # ends, which takes a quarter of the time of a short command. Once is enough for a process.
+    # Without this, Python looks for garbage among the modules when the command ends, which takes a
+    # quarter of the time of a short command. Once per process is enough.
     if not gc.get_freeze_count():
         gc.freeze()
     return closing(Store(database, create))
 
 
 def read_text(file: Path, what: str) -> str:
-    """The text of a file, or of standard input, with its line ends as they are."""
+    """Read the text of a file or of standard input, with its line ends unchanged."""
     try:
         if file == STDIN:
             return sys.stdin.read(LARGEST_TEXT).removeprefix("\ufeff")
@@ -117,5 +118,5 @@ def read_text(file: Path, what: str) -> str:
 
 
 def source_name(source: str) -> str:
-    """What messages call a source."""
+    """Return what messages call a source."""
     return "standard input" if source == "-" else source

@@ -1,4 +1,4 @@
-"""The one door to the terminal: nothing that comes from elsewhere passes it as a command."""
+"""Write to the terminal; a text from elsewhere cannot control the terminal."""
 
 import logging
 import os
@@ -12,13 +12,13 @@ from crowdml.visible import visible, visible_json
 
 
 def say(*lines: object, err: bool = False) -> None:
-    """Lines for people; a line break within one is shown, and breaks nothing."""
+    """Print lines for people; a line break inside a line is shown as an escape."""
     for line in lines:
         print(visible(line), file=sys.stderr if err else sys.stdout)
 
 
 def counted(number: int, noun: str) -> str:
-    """A number of things, for people.
+    """Write a number with its noun.
 
     >>> counted(1, "check-in"), counted(2000, "check-in")
     ('1 check-in', '2,000 check-ins')
@@ -27,7 +27,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def write_file(file: Path, data: bytes) -> None:
-    """Write a whole file or none: one that was there before stays until the new one is complete."""
+    """Write a whole file or nothing: an old file stays until the new one is complete."""
     special = file.exists() and not file.is_file()
     part = file.with_name(f".{file.name}.{os.getpid()}.part")
     try:
@@ -50,12 +50,12 @@ class _Sayer(logging.Handler):
 
 
 def say_what_is_logged() -> None:
-    """Warnings become lines for people."""
+    """Print warnings of the log as lines for people."""
     logging.basicConfig(handlers=[_Sayer()], level=logging.WARNING)
 
 
 def print_json(document: Any) -> None:
-    """One JSON object on standard output; JSON has no infinity, so it is written "inf".
+    """Print one JSON object on standard output; JSON has no infinity, so write "inf".
 
     >>> print_json({"epsilon": float("inf"), "checkins": [1, 2]})
     {"epsilon":"inf","checkins":[1,2]}

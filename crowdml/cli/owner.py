@@ -1,4 +1,4 @@
-"""crowdml owner: who may steer tasks through the web portal."""
+"""Define `crowdml owner`: who may manage tasks in the web portal."""
 
 import getpass
 import sys
@@ -11,7 +11,7 @@ from crowdml.cli.options import DATABASE, DEFAULT_DATABASE, JSON, open_store
 from crowdml.cli.output import print_json, say
 from crowdml.errors import InvalidInput
 
-app = typer.Typer(help="Say who may steer tasks in the web portal.", no_args_is_help=True)
+app = typer.Typer(help="Choose who may manage tasks in the web portal.", no_args_is_help=True)
 NAME = Annotated[str, typer.Argument(help="The owner's name.")]
 LONGEST_LINE = 10_000
 
@@ -20,11 +20,14 @@ LONGEST_LINE = 10_000
 def add(
     name: NAME,
     password_file: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Take its first line; - is standard input.")
+        str | None,
+        typer.Option(
+            metavar="FILE", help="The file whose first line is the password; - is standard input."
+        ),
     ] = None,
     database: DATABASE = DEFAULT_DATABASE,
 ) -> None:
-    """Add an owner, or change a password, which ends that owner's sessions."""
+    """Add an owner, or change an owner's password and end their sessions."""
     password = _typed() if password_file is None else _first_line(password_file)
     with open_store(database) as store, needs("server"):
         known = name in store.accounts.names()
@@ -45,7 +48,7 @@ def list_owners(database: DATABASE = DEFAULT_DATABASE, json: JSON = False) -> No
 
 @app.command()
 def remove(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
-    """Remove an owner and end their sessions; tasks stay."""
+    """Remove an owner, and end their sessions; their tasks stay."""
     with open_store(database) as store:
         store.accounts.remove(name)
     say(f"removed {name}")
@@ -54,7 +57,7 @@ def remove(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
 def _typed() -> str:
     if not sys.stdin.isatty():
         raise InvalidInput(
-            "a password is typed on a terminal, found none. Use --password-file FILE, or "
+            "a password must be typed on a terminal, found none. Use --password-file FILE, or "
             "--password-file - for standard input."
         )
     password = getpass.getpass("Password: ")

@@ -1,4 +1,4 @@
-"""crowdml plan."""
+"""Define `crowdml plan`."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,57 +32,74 @@ EXPLAINED = {
     "b": "samples in a check-in",
     "K": "check-ins of a device",
     "nine in ten": "the error of nine runs in ten",
-    "ε person": "what a person loses at most",
+    "ε person": "the most that a person loses",
     "min": "minutes of a participant's time",
-    "bytes": "all that a device sends about its samples",
+    "bytes": "what a device sends about its samples, in total",
 }
 BAD_CONSTANTS = (
-    "the task's center, scale and length leave half of the rows shorter than 0.5, or columns of "
-    "very different size. `crowdml task new --pilot` computes others."
+    "the task's center, scale and length must bring most rows to a length near 1, found half of "
+    "the rows shorter than 0.5, or columns of very different size. `crowdml task new --pilot` "
+    "computes better constants."
 )
 
 
 def plan(
-    file: Annotated[Path, typer.Argument(help="A task file in TOML; - is standard input.")],
-    devices: Annotated[int, ranged("devices", "How many devices you expect, M.")],
-    samples: Annotated[int, ranged("samples", "How many samples each collects.")],
+    file: Annotated[Path, typer.Argument(help="The task file, in TOML; - is standard input.")],
+    devices: Annotated[int, ranged("devices", "M, the number of devices that you expect.")],
+    samples: Annotated[int, ranged("samples", "The number of samples that each device collects.")],
     data: Annotated[
-        str | None, typer.Option(help="Data that resemble theirs: .npz, .csv or a data set's name.")
+        str | None,
+        typer.Option(
+            help="Data that resemble the crowd's: a .npz or .csv file, or a data set's name."
+        ),
     ] = None,
-    label: Annotated[str | None, typer.Option(help="The data's column with the answers.")] = None,
+    label: Annotated[str | None, typer.Option(help="The column with the labels.")] = None,
     person: Annotated[
-        str | None, typer.Option(help="The data's column that says whose row each one is.")
+        str | None, typer.Option(help="The column that names the person of each row.")
     ] = None,
     csv: Annotated[
-        str | None, typer.Option(help="The signs between columns and before decimals: ';,'.")
+        str | None,
+        typer.Option(help="The sign between columns, then the decimal sign, such as ';,'."),
     ] = None,
     difficulty: Annotated[
-        str, typer.Option(help="Of made-up data where there are none: easy, medium or hard.")
+        str,
+        typer.Option(help="Without --data: the difficulty of made-up data, easy, medium or hard."),
     ] = "medium",
-    delay: Annotated[float, ranged("staleness", "τ of each message, in samples.")] = 0.0,
+    delay: Annotated[
+        float, ranged("staleness", "τ, the delay of each message, in samples of the whole crowd.")
+    ] = 0.0,
     skew: Annotated[
         float | None,
-        ranged("concentration", "People differ in their labels: Dirichlet concentration."),
+        ranged(
+            "concentration",
+            "How people differ in their labels: a Dirichlet concentration; less is more.",
+        ),
     ] = None,
     spread: Annotated[
-        float | None, ranged("sigma", "People differ in their number of samples: log-normal σ.")
+        float | None,
+        ranged("sigma", "How people differ in their number of samples: a log-normal σ."),
     ] = None,
     leaving: Annotated[float, ranged("share", "The share of devices that leave early.")] = 0.0,
     target_error: Annotated[
-        float | None, ranged("error", "How many devices does this error need?")
+        float | None, ranged("error", "Also estimate how many devices this error needs.")
     ] = None,
     trials: Annotated[
         int | None,
-        ranged("trials", "Repetitions, with all chance anew: 10, or 3 of each turn of a pilot."),
+        ranged(
+            "trials",
+            "Repetitions, each with new randomness. By default 10, or 3 with a pilot.",
+        ),
     ] = None,
     seed: SEED = 0,
     write: Annotated[
-        bool, typer.Option("--write", help="Put the recommended settings into the task file.")
+        bool, typer.Option("--write", help="Write the recommended settings into the task file.")
     ] = False,
     json: JSON = False,
-    plot: Annotated[Path | None, typer.Option(help="Draw the options: .png, .svg or .pdf.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the options into this .png, .svg or .pdf file.")
+    ] = None,
 ) -> None:
-    """Say before launch whether this crowd, at this ε, will learn, and with which settings."""
+    """Estimate before the launch what a crowd will learn at an ε, and recommend settings."""
     with needs("sim"):
         from crowdml.simulation import (
             Gathering,
@@ -101,14 +118,16 @@ def plan(
     if write and file == STDIN:
         raise InvalidInput("--write needs a task file to write to, found standard input.")
     if difficulty not in DIFFICULTIES:
-        raise InvalidInput(f"difficulty must be {listed(DIFFICULTIES)}, found {difficulty!r}.")
+        raise InvalidInput(f"--difficulty must be {listed(DIFFICULTIES)}, found {difficulty!r}.")
     if data is None and (label, person, csv) != (None, None, None):
         raise InvalidInput("--label, --person and --csv need --data FILE.")
     gathering = Gathering(devices, samples, delay, skew, spread, leaving)
     text = read_text(file, "task")
     task = _task(text, devices, file)
     if task.terms.promise.exact:
-        raise InvalidInput("a plan is for a task with privacy, found epsilon = inf.")
+        raise InvalidInput(
+            "a plan needs a task with privacy, found epsilon = inf. Set privacy.epsilon."
+        )
     named, features = {"label": label, "person": person, "csv": csv}, task.terms.features
     own = task.start is not None or features.names or features.transforms or any(named.values())
     found = load_samples(data, task, **named) if data and own else None
@@ -130,8 +149,8 @@ def plan(
     if plot is not None:
         save(advice.plot(task.title), plot)
     if task.start is not None and data is None:
-        say("Made-up data say nothing about the start, so the plan is for a crowd that starts from "
-            "zero. Give the pilot by --data FILE.", err=True)  # fmt: skip
+        say("Made-up data do not fit the start, so the plan is for a crowd that starts from zero. "
+            "Name the pilot with --data FILE.", err=True)  # fmt: skip
     if json:
         print_json(advice)
     elif isinstance(advice, PilotAdvice):
@@ -153,7 +172,7 @@ def plan(
 def _recommended(
     advice: "Advice | OnPilot", task: Task, devices: int
 ) -> dict[str, TomlValue | None]:
-    """The fields that the advice recommends; on a pilot, all but ε and a batch too large stays."""
+    """Return the fields that the advice recommends; with a pilot only ε and a batch too large."""
     from crowdml.simulation import EpsilonOption
 
     best, limited = advice.recommended, task.terms.collection.checkins is not None
@@ -168,7 +187,7 @@ def _recommended(
 
 
 def _task(text: str, devices: int, file: Path) -> Task:
-    """Read the task; a file without the number of check-ins gets the one of the plan."""
+    """Read the task; where its file has no number of check-ins, use the plan's number."""
     start = read_named_start(text, file)
     try:
         return Task.from_toml(text, start=start)
@@ -181,7 +200,7 @@ def _task(text: str, devices: int, file: Path) -> Task:
 
 
 def _row_notes(task: Task, x: Array) -> list[str]:
-    """What is wrong with rows as devices see them, with constants for readings as they are."""
+    """Describe what is wrong with rows after the task has scaled them."""
     from crowdml.simulation import row_notes
 
     features, norm = task.terms.features, task.terms.mechanism().norm
@@ -222,7 +241,7 @@ def _show(advice: "Advice", source: str) -> None:
     )
     console.print(advice.sentence)
     if advice.own_sentence and advice.own != advice.recommended:
-        console.print(f"As it is in the file: {advice.own_sentence}")
+        console.print(f"With the settings in the file: {advice.own_sentence}")
 
 
 def _show_pilot(advice: "OnPilot") -> None:

@@ -1,4 +1,4 @@
-"""crowdml predict."""
+"""Define `crowdml predict`."""
 
 from typing import Annotated, Any
 
@@ -7,7 +7,7 @@ import numpy as np
 import typer
 
 from crowdml.cli.options import CSV, FINGERPRINT, INSECURE_HTTP, JSON, LABEL, source_name
-from crowdml.cli.output import print_json, say
+from crowdml.cli.output import counted, print_json, say
 from crowdml.device import load_model, read_inputs
 from crowdml.device.sources import SampleForm
 from crowdml.errors import InvalidInput
@@ -17,14 +17,16 @@ from crowdml.tables import read_dialect
 
 def predict(
     model: Annotated[
-        str, typer.Argument(help="An exported .npz or .json, or https://HOST/tasks/NAME.")
+        str, typer.Argument(help="An exported .npz or .json file, or https://HOST/tasks/NAME.")
     ],
     source: Annotated[
         str,
-        typer.Option(help="A CSV or JSON-lines file of features, - for stdin; labels may follow."),
+        typer.Option(
+            help="A CSV or JSON-lines file of features, perhaps with labels; - is standard input."
+        ),
     ],
     probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="Print the chance of each label as well.")
+        bool, typer.Option("--probabilities", help="Also print the probability of each label.")
     ] = False,
     csv: CSV = None,
     label: LABEL = None,
@@ -32,12 +34,14 @@ def predict(
     insecure_http: INSECURE_HTTP = False,
     json: JSON = False,
 ) -> None:
-    """Say what a learnt model makes of each line: a label's name or a number."""
+    """Predict a label or a number for each line of a file, with a learnt model."""
     learnt = load_model(model, fingerprint=fingerprint, insecure_http=insecure_http)
     labels = learnt.about.labels
     if probabilities and not isinstance(learnt, LearntSoftmax):
         kind = learnt.about.kind
-        raise InvalidInput(f"--probabilities is for models of the kind softmax, found {kind}.")
+        raise InvalidInput(
+            f"--probabilities needs a model of the kind softmax, found {kind}. Leave it out."
+        )
     if probabilities and not json:
         say(",".join(["prediction", *sorted(labels)]))
     rows, known = [], []
@@ -52,7 +56,10 @@ def predict(
     if json:
         print_json(msgspec.structs.asdict(learnt.about) | error | {"rows": rows})
     for what, value in error.items():
-        say(f"{what} {value:.4g} over the {len(known):,} lines that have an answer", err=True)
+        say(
+            f"{what} {value:.4g} over {counted(len(known), 'line')} with an answer",
+            err=True,
+        )
 
 
 def _form(model: LearntModel, source: str, csv: str | None, label: str | None) -> SampleForm:
@@ -71,8 +78,8 @@ def _form(model: LearntModel, source: str, csv: str | None, label: str | None) -
 def _row(model: LearntModel, x: list[float | None], probabilities: bool) -> dict[str, Any]:
     row: dict[str, Any] = {"prediction": model.predict([x])[0].item()}
     if probabilities and isinstance(model, LearntSoftmax):
-        chances = model.predict_proba([x])[0]
-        row["probabilities"] = dict(zip(sorted(model.about.labels), chances.tolist(), strict=True))
+        shares = model.predict_proba([x])[0]
+        row["probabilities"] = dict(zip(sorted(model.about.labels), shares.tolist(), strict=True))
     return row
 
 
@@ -81,7 +88,7 @@ def _text(value: str | float) -> str:
 
 
 def _error(known: list[tuple[Any, Any]]) -> dict[str, float]:
-    """The share of wrong labels, or the usual distance from the true number."""
+    """Compute the share of wrong labels, or the root mean square error of numbers."""
     predicted, true = map(np.array, zip(*known, strict=True))
     if predicted.dtype.kind == "U":
         return {"error": float((predicted != true).mean())}

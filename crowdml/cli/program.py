@@ -1,4 +1,4 @@
-"""crowdml program: is what a server hands to phones the published program?"""
+"""Define `crowdml program`: compare what a server hands to phones with this release."""
 
 import hashlib
 import ssl
@@ -17,17 +17,17 @@ from crowdml.errors import CrowdmlError, InvalidInput
 
 PATIENCE = 30.0
 LARGEST_FILE = 2**24
-"""Bytes: no file of the program is as long, so what is cut off there differs."""
+"""The most bytes that are read of a file; every file of the program is shorter."""
 
 
 def program(
     url: Annotated[
-        str | None, typer.Option(help="A server whose files to compare, such as https://HOST.")
+        str | None, typer.Option(help="The server whose files are compared, such as https://HOST.")
     ] = None,
     fingerprint: FINGERPRINT = None,
     insecure_http: INSECURE_HTTP = False,
 ) -> None:
-    """Print the SHA-256 of each file of the phone's program, or compare those of a server."""
+    """Print the SHA-256 of each file of the phone's program, or compare a server's files."""
     with needs("server"):
         from crowdml.portal.pages import handed_out, program_files
 
@@ -36,8 +36,8 @@ def program(
             say(f"{sha256}  {path}")
         return
     if not url.startswith(("https://", "http://")):
-        raise InvalidInput(f"the URL must begin with https:// or http://, found {url!r}.")
-    certificate = pin(url, fingerprint) if fingerprint else None
+        raise InvalidInput(f"--url must begin with https:// or http://, found {url!r}.")
+    certificate = pin(url, fingerprint) if fingerprint is not None else None
     connection, root = connect(url, certificate, insecure_http, PATIENCE)
     with closing(connection):
         others = [
@@ -47,15 +47,15 @@ def program(
         ]
     if others:
         raise CrowdmlError(
-            f"{len(others)} of {len(handed_out())} files differ from those of this release: "
-            f"{', '.join(others)}. Do not take part by phone, unless that server runs another "
-            "release, which you have compared."
+            f"the server's files must be the files of this release, found {len(others)} of "
+            f"{len(handed_out())} that differ: {', '.join(others)}. Do not take part by phone, "
+            "unless the server runs another release and you have compared its files."
         )
     say(f"all {len(handed_out())} files are those of this release")
 
 
 def _handed_out(connection: HTTPConnection, path: str, url: str) -> str:
-    """The hash of what a server has at this path; whoever is not trusted is not asked."""
+    """Return the SHA-256 of a server's file; an untrusted server is not asked."""
     try:
         connection.request("GET", quote(path))
         answer = connection.getresponse()

@@ -1,4 +1,4 @@
-"""The range of every number on the command line: nan is in none, inf only where ε may be ∞."""
+"""Define the range of every number on the command line; only an ε may be inf, none may be nan."""
 
 import math
 from typing import Any
@@ -31,11 +31,11 @@ RANGES: dict[str, tuple[float, float]] = {
     "trials": (1, 10**9),
     "uses": (1, 10**9),
 }
-"""The least and the most, by what is counted or measured; seconds are of a day, or of an hour."""
+"""The smallest and the largest number, by what is counted or measured."""
 
 
 def ranged(what: str, help: str) -> Any:
-    """An option for a number; the command ends with one line if it is not in its range."""
+    """Make an option for a number; a number outside of its range ends the command with one line."""
     least, most = RANGES[what]
 
     def check(param: typer.CallbackParam, value: float | None) -> float | None:

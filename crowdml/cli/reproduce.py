@@ -1,4 +1,4 @@
-"""crowdml reproduce."""
+"""Define `crowdml reproduce`."""
 
 from pathlib import Path
 from time import perf_counter
@@ -16,15 +16,17 @@ from crowdml.cli.ranges import ranged
 
 
 def reproduce(
-    figures: Annotated[list[str], typer.Argument(help="fig3 … fig9, analysis, beyond, or all.")],
-    trials: Annotated[int, ranged("trials", "How often each curve is repeated.")] = 10,
-    out: Annotated[Path, typer.Option(help="Where everything is written.")] = Path(
+    figures: Annotated[
+        list[str], typer.Argument(help="One or more of fig3 … fig9, analysis and beyond, or all.")
+    ],
+    trials: Annotated[int, ranged("trials", "The number of repetitions of each curve.")] = 10,
+    out: Annotated[Path, typer.Option(help="The folder for the report and its data.")] = Path(
         "crowdml-reproduction"
     ),
     seed: SEED = 0,
     json: JSON = False,
 ) -> None:
-    """The paper's figures, ours beside the paper's read-off values, and one HTML report."""
+    """Reproduce the paper's figures beside its own values, in one HTML report."""
     with needs("sim"):
         from crowdml.reproduction import reproduce as run
         from crowdml.reproduction import write_report

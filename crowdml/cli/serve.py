@@ -1,4 +1,4 @@
-"""crowdml serve."""
+"""Define `crowdml serve`."""
 
 from typing import Annotated
 
@@ -15,23 +15,30 @@ def serve_command(
     port: Annotated[int, ranged("port", "The port to listen on.")] = 8443,
     tls: Annotated[
         str | None,
-        typer.Option(help="self-signed, or CERT,KEY files. Without it: plain HTTP on loopback."),
+        typer.Option(
+            help="self-signed, or the files CERT,KEY. Without it, plain HTTP for this machine only."
+        ),
     ] = None,
-    workers: Annotated[int, ranged("processes", "Processes that share the work.")] = 1,
+    workers: Annotated[
+        int, ranged("processes", "The number of processes that share the work.")
+    ] = 1,
     keep_payloads: Annotated[
         bool,
-        typer.Option("--keep-payloads", help="Keep what check-ins told after snapshots cover it."),
+        typer.Option(
+            "--keep-payloads",
+            help="Keep the contents of all check-ins, so that anyone can recompute the model.",
+        ),
     ] = False,
     public_url: Annotated[
         str | None,
-        typer.Option(help="What links and QR codes show: https://HOST, or https://HOST/PATH."),
+        typer.Option(help="The address in links and QR codes: https://HOST, or https://HOST/PATH."),
     ] = None,
     trust_proxy: Annotated[
         str,
         typer.Option(
             metavar="NETWORKS",
-            help="Addresses and networks of proxies, separated by commas, whose X-Forwarded-Proto "
-            "and -Host, or Forwarded, are believed.",
+            help="The addresses and networks of proxies, separated by commas, whose headers "
+            "X-Forwarded-Proto, -Host and -For, or Forwarded, are trusted.",
         ),
     ] = "",
     insecure_http: INSECURE_HTTP = False,
@@ -39,10 +46,13 @@ def serve_command(
         str | None,
         typer.Option(
             envvar="CROWDML_METRICS_TOKEN",
-            help="Who sends it may read /metrics. Without it: this machine alone.",
+            help="The token that requests for /metrics must send. Without it, only this machine "
+            "may read /metrics.",
         ),
     ] = None,
-    log_format: Annotated[str, typer.Option(help="text, or json for one object a line.")] = "text",
+    log_format: Annotated[
+        str, typer.Option(help="The format of the log: text, or json with one object per line.")
+    ] = "text",
 ) -> None:
     """Run the server until Ctrl-C."""
     with needs("server"):

@@ -1,4 +1,4 @@
-"""crowdml simulate."""
+"""Define `crowdml simulate`."""
 
 import time
 import warnings
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 def simulate_command(
     plan: Annotated[
-        Path | None, typer.Argument(help="A plan file in TOML; options given beside it count more.")
+        Path | None, typer.Argument(help="A plan file in TOML; options override its settings.")
     ] = None,
     dataset: Annotated[
         str | None,
         typer.Option(
-            help="mnist, cifar10, digits, activity, extrasensory, air, or a path to .npz or .csv."
+            help="mnist, cifar10, digits, activity, extrasensory or air, or a .npz or .csv file."
         ),
     ] = None,
     approach: Annotated[
@@ -41,39 +41,44 @@ def simulate_command(
     devices: Annotated[
         str | None,
         typer.Option(
-            help="M. By default as many as have samples for one check-in each; for gaussian and "
-            "laplace one per person, or 1000 if people are unknown."
+            help="M, the number of devices. By default as many as have samples for one check-in; "
+            "for gaussian and laplace one per person, or 1000 if people are unknown."
         ),
     ] = None,
-    batch: Annotated[str | None, typer.Option(help="b, by default 1; several: 1,10,20.")] = None,
+    batch: Annotated[
+        str | None,
+        typer.Option(help="b, the samples in a check-in; by default 1. Several: 1,10,20."),
+    ] = None,
     epsilon: Annotated[
         str | None,
         typer.Option(
-            help="ε: of a person in total for direction, of a sample in each use for gaussian "
-            "(with δ = 1e-6) and laplace; by default inf, no noise."
+            help="ε of a person in total for direction, of a sample in each use for gaussian "
+            "(with δ = 1e-6) and laplace. By default inf: no noise."
         ),
     ] = None,
     checkins: Annotated[
         str | None,
         typer.Option(
-            help="K, the most of a device. By default as many as its samples give; for direction "
-            "each costs ε/K."
+            help="K, the most check-ins of a device. By default as many as its samples give; for "
+            "direction each costs ε/K."
         ),
     ] = None,
     delay: Annotated[
-        str | None, typer.Option(help="τ of each message, in samples of the crowd.")
+        str | None, typer.Option(help="τ, the delay of each message, in samples of the crowd.")
     ] = None,
-    passes: Annotated[str | None, typer.Option(help="How often samples are used.")] = None,
+    passes: Annotated[
+        str | None, typer.Option(help="The number of times that each sample is used.")
+    ] = None,
     rate: Annotated[
         str | None,
         typer.Option(
-            help="planned (default): constant, from what is known before the start. Or c. Or auto, "
-            "which chooses c on samples set aside for that, or paper, which chooses it on the test "
-            "set."
+            help="planned (default): a constant rate from what is known before the start. Or a "
+            "number, c. Or auto, which chooses c on samples set aside, or paper, which chooses c "
+            "on the test set."
         ),
     ] = None,
     reg: Annotated[
-        str | None, typer.Option(help="λ. By default chosen together with c, otherwise 0.")
+        str | None, typer.Option(help="λ. By default chosen together with c, or 0.")
     ] = None,
     optimizer: Annotated[
         str | None, typer.Option(help="sgd (default), adagrad, dual-averaging, average-gradient.")
@@ -81,47 +86,49 @@ def simulate_command(
     clip: Annotated[
         str | None,
         typer.Option(
-            help="S for a sample's gradient. By default what suits the planned rate, or the "
-            "model's bound with another; direction needs none."
+            help="S, the bound on a sample's gradient. By default what suits the planned rate, or "
+            "the model's own bound with another rate; direction needs none."
         ),
     ] = None,
     skew: Annotated[
         str | None,
         typer.Option(
-            help="Labels differ between devices: a Dirichlet concentration, 0.3 for one to three "
-            "labels each. By default all devices are alike."
+            help="How labels differ between devices: a Dirichlet concentration, 0.3 for one to "
+            "three labels each. By default all devices are alike."
         ),
     ] = None,
     pilot: Annotated[
         str | None,
         typer.Option(
-            help="N samples that are set aside as a pilot, from which the model starts; "
-            "--devices counts the others."
+            help="The number of samples in a pilot, from which the model starts; --devices counts "
+            "the other people's devices."
         ),
     ] = None,
     pilot_people: Annotated[
         str | None,
         typer.Option(
-            help="People of the pilot, whose other samples are left out; by default 2 if people "
-            "are known."
+            help="The number of people in the pilot, whose other samples are left out. By default "
+            "2 if people are known."
         ),
     ] = None,
     trials: Annotated[
-        int | None, ranged("trials", "Repetitions, with all chance anew; by default 1.")
+        int | None, ranged("trials", "Repetitions, each with new randomness. By default 1.")
     ] = None,
     seed: Annotated[
-        int | None, ranged("seed", "The same seed gives the same curves; by default 0.")
+        int | None, ranged("seed", "The same seed gives the same curves. By default 0.")
     ] = None,
     engine: Annotated[
         str | None, typer.Option(help="ray or dask, with =ADDRESS for an existing cluster.")
     ] = None,
     json: JSON = False,
-    plot: Annotated[Path | None, typer.Option(help="Draw the curves: .png, .svg or .pdf.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the curves into this .png, .svg or .pdf file.")
+    ] = None,
 ) -> None:
-    """Simulate a crowd before asking one.
+    """Simulate a crowd before you ask a real one.
 
-    Options with several values, such as --batch 1,10,20, run every combination. A plan file has
-    further settings: see docs/simulate.md.
+    Options with several values, such as --batch 1,10,20, run every combination. A plan file may
+    have further settings: see docs/simulate.md.
     """
     began = time.perf_counter()
     with needs("sim"):
@@ -135,7 +142,7 @@ def simulate_command(
             save,
         )
     if plan is None and dataset is None:
-        raise typer.BadParameter("Give a plan file, or --dataset.")
+        raise typer.BadParameter("a plan file or --dataset must be given, found neither.")
     if plot is not None:
         check_format(plot)
     swept = {
@@ -163,18 +170,18 @@ def simulate_command(
 
 
 def _run(data: "Dataset", settings: "list[PlanFile]") -> "Results":
-    """All plans, with c and λ as wanted, under a progress bar; what should be known is said."""
+    """Run all plans, with c and λ as chosen, and print notes about the data."""
     from crowdml.simulation import row_notes, simulate, tune
 
     first, console = settings[0], Console(stderr=True)
     with (
-        _warnings_told(console),
+        _printed_warnings(console),
         Progress(console=console, transient=True, disable=not console.is_terminal) as bar,
     ):
         plans = []
         for setting in bar.track(settings, description="choosing"):
             plan, chosen = setting.plan(data), setting.chooses_rate
-            # Central batch has no c, and always needs a λ.
+            # Central batch has no rate c, and always needs a λ.
             open_reg = setting.reg is None and (chosen or plan.approach == "central-batch")
             plans.append(
                 tune(
@@ -204,8 +211,8 @@ def _run(data: "Dataset", settings: "list[PlanFile]") -> "Results":
 
 
 @contextmanager
-def _warnings_told(console: Console) -> Iterator[None]:
-    """Warnings as plain sentences, each once."""
+def _printed_warnings(console: Console) -> Iterator[None]:
+    """Print warnings as plain sentences, each once."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         yield

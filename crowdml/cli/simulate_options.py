@@ -1,11 +1,11 @@
-"""Options with several values, such as `1,10,20`, as a plan file has them."""
+"""Read options with several values, such as `1,10,20`, as a plan file has them."""
 
 from contextlib import suppress
 from typing import Any
 
 
 def values(text: str) -> list[Any]:
-    """Read what stands between the commas: numbers, and texts where there is no number.
+    """Split a text at its commas; a part that is not a number stays a text.
 
     >>> values("1,0.5,inf, auto")
     [1, 0.5, inf, 'auto']

@@ -1,4 +1,4 @@
-"""What `crowdml simulate` found, as a JSON object, as a table, and as a picture."""
+"""Show the results of `crowdml simulate` as a JSON object, a table and a picture."""
 
 import math
 from dataclasses import dataclass
@@ -9,22 +9,22 @@ if TYPE_CHECKING:
     from crowdml.simulation import Curve, Dataset, Plan, PlanFile, Results, Setting
 
 WIDTH, GAP = 80, "  "
-TOLD = (
+SHOWN = (
     "approach", "mechanism", "devices", "batch", "epsilon", "delay", "passes", "optimizer", "clip",
     "averaging", "pilot", "pilot_people",
 )  # fmt: skip
-"""The settings that are always in the JSON object; c and λ are those of the plan, which may have
-been chosen."""
+"""The settings that are always in the JSON object; c and λ come from the plan, which may choose
+them."""
 
 MANY = 0.1
-"""A share of samples without any use that is worth a word."""
+"""The share of unused samples above which a note is printed."""
 
 Cells = dict[str, list[str]]
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """Curves of one setting, or of a sweep, and the seconds that all of it took."""
+    """Hold the curves of one setting or of a sweep, and the seconds that the run took."""
 
     data: "Dataset"
     settings: "list[PlanFile]"
@@ -32,7 +32,7 @@ class Simulated:
     seconds: float
 
     def document(self) -> dict[str, Any]:
-        """One setting as it is, several as a list of runs."""
+        """Return the JSON object: one setting itself, or several as a list of runs."""
         first = self.settings[0]
         common = {"dataset": first.dataset, "trials": first.trials, "seed": first.seed}
         runs = [
@@ -40,7 +40,7 @@ class Simulated:
                 **_numbers(plan, curve),
                 "setting": {
                     name: _value(name, setting, plan)
-                    for name in dict.fromkeys([*TOLD, *self.varied])
+                    for name in dict.fromkeys([*SHOWN, *self.varied])
                     if name not in ("rate", "reg")
                 },
             }
@@ -55,13 +55,13 @@ class Simulated:
 
     @property
     def varied(self) -> list[str]:
-        """The settings that had several values."""
+        """List the settings that had several values."""
         names = self.settings[0].__struct_fields__
         return [name for name in names if len({getattr(s, name) for s in self.settings}) > 1]
 
     @property
     def guess_error(self) -> float:
-        """What the simplest guess gives, for any setting."""
+        """Compute the error of the simplest guess."""
         from crowdml.simulation import guess_error, scale_of
 
         learning = self.results.plans[0].learning
@@ -73,7 +73,7 @@ class Simulated:
         return n_test / (n_test + len(self.data.y_train))
 
     def table(self) -> str:
-        """For people, in lines of at most 80 letters."""
+        """Make a table for people, in lines of at most 80 letters."""
         cells = self._cells()
         columns = [
             [text.ljust(_width(name, column)) if name in self.varied
@@ -85,7 +85,7 @@ class Simulated:
         return "\n".join([self.title, "", head, rule, *rows, "", *self._notes(cells)])
 
     def _cells(self) -> Cells:
-        """What tells the rows apart, then as much as fits on a line, the most important first."""
+        """Make the columns that differ between rows, then as many others as fit on a line."""
         rows = list(self._rows())
         cells = {
             name: [_text(_value(name, setting, plan)) for setting, plan, _ in rows]
@@ -121,15 +121,17 @@ class Simulated:
         crowds = [curve for _, plan, curve in self._rows() if plan.approach == "crowd"]
         if any(curve.checkins == 0 for curve in crowds):
             lines.append(
-                "Where there are 0 check-ins no device had b samples: nothing was learnt.\n"
+                "Rows with 0 check-ins learnt nothing: no device had enough samples for one.\n"
                 "Use a smaller --batch or fewer --devices."
             )
         elif "left over" in cells and any(curve.left_over > MANY for curve in self.results):
-            lines.append("Left over: samples that no check-in used, too few or after the last one.")
+            lines.append("Left over: the share of samples that no check-in used.")
         repeated = any(p.crowd.passes > 1 and p.approach == "crowd" for p in self.results.plans)
         if repeated and "ε/sample" in cells:
-            lines.append("A sample that is used in P passes is told P times: ε/sample counts all.")
-        lines.append(f"{self.seconds:.1f} s in all")
+            lines.append(
+                "A sample that is used in P passes is in P check-ins: ε/sample counts all of them."
+            )
+        lines.append(f"{self.seconds:.1f} s in total")
         return lines
 
     @property
@@ -144,7 +146,7 @@ class Simulated:
         return ", ".join([Path(self.settings[0].dataset).name, *parts, times])
 
     def labelled(self) -> list[tuple[str, "Curve"]]:
-        """Each curve with what tells it from the others."""
+        """Pair each curve with the settings that differ from the other curves."""
         return [(self._label(setting), curve) for setting, _, curve in self._rows()]
 
     def _label(self, setting: "Setting") -> str:
@@ -190,7 +192,7 @@ def _value(name: str, setting: "Setting", plan: "Plan") -> Any:
 
 
 def _is_news(name: str, column: list[str]) -> bool:
-    """Whether a column says what neither the title nor common sense does."""
+    """Return whether a column adds something to the title."""
     if name == "devices":
         return len(set(column)) > 1
     return bool(set(column) - ({"0", "0 %"} if name in ("left over", "reg") else set()))

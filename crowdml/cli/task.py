@@ -1,4 +1,4 @@
-"""crowdml task: what an owner does with tasks, directly in the server's database."""
+"""Define `crowdml task`: manage tasks directly in the server's database."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from crowdml.server.database import TaskRow
     from crowdml.server.log import Learner
 
-app = typer.Typer(help="Create and steer tasks.", no_args_is_help=True)
+app = typer.Typer(help="Create and manage tasks.", no_args_is_help=True)
 NAME = Annotated[str, typer.Argument(help="The task's name.")]
 app.command()(new)
 KEYS = ("name", "title", "state", "mechanism", "epsilon", "devices", "checkins")
@@ -30,10 +30,10 @@ KEYS = ("name", "title", "state", "mechanism", "epsilon", "devices", "checkins")
 
 @app.command()
 def create(
-    file: Annotated[Path, typer.Argument(help="A task file in TOML.")],
+    file: Annotated[Path, typer.Argument(help="The task file, in TOML.")],
     database: DATABASE = DEFAULT_DATABASE,
 ) -> None:
-    """Create a task from a file; a running server takes it in within a second."""
+    """Create a task from a file; a running server starts it within a second."""
     from crowdml.protocol import Task, terms_hash
 
     text = read_text(file, "task")
@@ -45,15 +45,15 @@ def create(
     promise = task.terms.promise
     if not promise.private:
         say(
-            f"WARNING: this task is NOT PRIVATE. {promise.sentences['not_private']} Devices must "
-            "say that they accept it."
+            f"WARNING: this task is NOT PRIVATE. {promise.sentences['not_private']} Participants "
+            "must accept that before they join."
         )
     for warning in filter(None, (task.liars, task.too_many_checkins)):
         say(f"WARNING: {warning}")
     if "readings" in promise.sentences:
         say(f"{promise.sentences['readings']} To lower it, raise features.sensor.every.")
     if task.terms.features.sensor is None:
-        say("phones cannot take part: no [features.sensor]")
+        say("phones cannot take part: the task has no [features.sensor]")
 
 
 @app.command("list")
@@ -93,13 +93,13 @@ def show(name: NAME, database: DATABASE = DEFAULT_DATABASE, json: JSON = False) 
 
 @app.command()
 def pause(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
-    """Take no check-ins until resumed."""
+    """Pause a task: reject check-ins until it is resumed."""
     _set_state(database, name, "paused")
 
 
 @app.command()
 def resume(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
-    """Take check-ins again."""
+    """Resume a paused task."""
     _set_state(database, name, "running")
 
 
@@ -107,32 +107,37 @@ def resume(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
 def stop(
     name: NAME,
     database: DATABASE = DEFAULT_DATABASE,
-    yes: Annotated[bool, typer.Option("--yes", help="Stop without being asked.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Stop without a question.")] = False,
 ) -> None:
     """End a task for good; its model stays."""
-    question = f"Stop {name} for good? It will never take a check-in again; its model stays."
+    question = f"Stop {name} for good? It will never accept a check-in again; its model stays."
     _set_state(database, name, "stopped", None if yes else question)
 
 
 @app.command()
 def edit(
     name: NAME,
-    title: Annotated[str | None, typer.Option(help="One line for people.")] = None,
-    objective: Annotated[str | None, typer.Option(help="What is learnt and what for.")] = None,
+    title: Annotated[str | None, typer.Option(help="The new title, one line.")] = None,
+    objective: Annotated[
+        str | None, typer.Option(help="The new objective: what is learnt, and what for.")
+    ] = None,
     updates: Annotated[
-        int | None, ranged("checkins", "Check-ins that you expect; only before the first one.")
+        int | None,
+        ranged(
+            "checkins", "The number of check-ins that you expect; only before the first check-in."
+        ),
     ] = None,
     error: Annotated[
         float | None, ranged("error", "The target error; only before the first check-in.")
     ] = None,
     database: DATABASE = DEFAULT_DATABASE,
 ) -> None:
-    """Change what is not in the terms: words for people, and when the task ends."""
+    """Change what is not part of the terms: title, objective, and when the task ends."""
     said = {"title": title, "objective": objective, "stop.updates": updates, "stop.error": error}
     changes = {place: value for place, value in said.items() if value is not None}
     if not changes:
-        raise InvalidInput("edit needs something to change: --title, --objective, --updates or "
-                           "--error.")  # fmt: skip
+        raise InvalidInput("edit needs a change, found none. Use --title, --objective, --updates "
+                           "or --error.")  # fmt: skip
     with open_store(database) as store:
         store.edit_task(name, changes)
     say(f"edited {name}")
@@ -148,10 +153,10 @@ def delete(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
 
 @app.command()
 def reopen(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
-    """Go on with a task that ended by itself, if you do not believe its error or its check-ins.
+    """Continue a task that ended by itself, for example because you doubt its error.
 
-    The target error is judged by new reports alone, and after the last check-in as many follow once
-    more; devices that stopped can be started again.
+    Only new reports count for the target error. A task that ended after its last check-in accepts
+    the same number once more. Devices that stopped can be started again.
     """
     from crowdml.server.database import COMMAND_LINE
 
@@ -164,16 +169,16 @@ def reopen(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
 @app.command()
 def invite(
     name: NAME,
-    uses: Annotated[int, ranged("uses", "How many devices may join with it.")] = 1,
+    uses: Annotated[int, ranged("uses", "The number of devices that may join with it.")] = 1,
     database: DATABASE = DEFAULT_DATABASE,
 ) -> None:
-    """Make an invite code."""
+    """Make an invite code for a task by invitation."""
     with open_store(database) as store:
         row = store.task(name)
         if row.task.enrolment.mode == "open":
             raise InvalidInput(
-                f'an invite is for a task with enrolment.mode = "invite", found "open": everyone '
-                f"may join {name} without one."
+                'an invite needs a task with enrolment.mode = "invite", found "open". Everyone '
+                f"may join {name} without an invite."
             )
         code = store.invites.create(row.id, uses)
     say(code)
@@ -186,10 +191,12 @@ def invite(
 
 @app.command()
 def revoke(
-    device: Annotated[str, typer.Argument(help="The device's name.")],
+    device: Annotated[
+        str, typer.Argument(help="The device's name, as `crowdml device show` prints it.")
+    ],
     database: DATABASE = DEFAULT_DATABASE,
 ) -> None:
-    """Exclude a device; what it sent before stays in the model."""
+    """Exclude a device from its task; what it sent before stays in the model."""
     with open_store(database) as store:
         store.set_device_status(device, "revoked")
     say(f"revoked {device}")
@@ -198,7 +205,7 @@ def revoke(
 @app.command()
 def export(
     name: NAME,
-    out: Annotated[Path, typer.Option(help="A .npz, .json or .onnx file.")],
+    out: Annotated[Path, typer.Option(help="The file to write: .npz, .json or .onnx.")],
     database: DATABASE = DEFAULT_DATABASE,
 ) -> None:
     """Write the learnt model to a file."""
@@ -208,7 +215,7 @@ def export(
         from crowdml.server.results import learnt_model
 
         if kind not in FORMATS:
-            raise InvalidInput(f"the file must end in .npz, .json or .onnx, found {out.name!r}.")
+            raise InvalidInput(f"--out must end in .npz, .json or .onnx, found {out.name!r}.")
         now = _learner(store, store.task(name)).published
         model = write_model(learnt_model(now), kind)
     write_file(out, model)
@@ -218,10 +225,14 @@ def export(
 @app.command()
 def card(
     name: NAME,
-    out: Annotated[Path | None, typer.Option(help="A .md file; without it, print.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The .md file to write. Without it, the card is printed.")
+    ] = None,
     database: DATABASE = DEFAULT_DATABASE,
 ) -> None:
-    """Write a model card: what was learnt, how well, what was promised to whom, and its limits."""
+    """Write a model card: what was learnt, how well, what was promised, and its limits."""
+    if out is not None and out.suffix != ".md":
+        raise InvalidInput(f"--out must end in .md, found {out.name!r}.")
     with open_store(database) as store:
         from crowdml.server.results import model_card
 
@@ -238,7 +249,7 @@ def _set_state(database: str, name: str, state: str, question: str | None = None
         now = _learner(store, store.task(name)).state
         if now in ("reached", "exhausted"):
             raise InvalidInput(
-                f"the task {name!r} has ended: {now.phrase}. `crowdml task reopen` goes on."
+                f"the task {name!r} has ended: {now.phrase}. `crowdml task reopen` continues it."
             )
         if question is not None:
             confirm(question)

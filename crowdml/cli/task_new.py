@@ -1,4 +1,4 @@
-"""crowdml task new: a task file to start from, empty or filled in by a pilot."""
+"""Define `crowdml task new`: a task file to start from, empty or filled in by a pilot."""
 
 import sys
 from pathlib import Path
@@ -12,6 +12,7 @@ from crowdml.cli.output import print_json, say
 from crowdml.cli.ranges import ranged
 from crowdml.cli.task_starter import STARTER
 from crowdml.errors import InvalidInput
+from crowdml.protocol import check_name
 
 
 def new(
@@ -19,26 +20,36 @@ def new(
     pilot: Annotated[
         Path | None,
         typer.Option(
-            help="Samples that you may use openly: .csv, .jsonl or .npz; - is standard input."
+            help="Samples that you may use openly, a .csv, .jsonl or .npz file; - is stdin."
         ),
     ] = None,
-    label: Annotated[str | None, typer.Option(help="The pilot's column with the answers.")] = None,
+    label: Annotated[str | None, typer.Option(help="The pilot's column with the labels.")] = None,
     person: Annotated[
-        str | None, typer.Option(help="The pilot's column that says whose row each one is.")
+        str | None, typer.Option(help="The pilot's column that names the person of each row.")
     ] = None,
     csv: CSV = None,
-    devices: Annotated[int | None, ranged("devices", "How many devices you expect, M.")] = None,
-    samples: Annotated[int | None, ranged("samples", "How many samples each collects.")] = None,
+    devices: Annotated[
+        int | None, ranged("devices", "M, the number of devices that you expect.")
+    ] = None,
+    samples: Annotated[
+        int | None, ranged("samples", "The number of samples that each device collects.")
+    ] = None,
     leaving: Annotated[float, ranged("share", "The share of devices that leave early.")] = 0.0,
-    delay: Annotated[float, ranged("staleness", "τ of each message, in samples.")] = 0.0,
+    delay: Annotated[
+        float, ranged("staleness", "τ, the delay of each message, in samples of the whole crowd.")
+    ] = 0.0,
     skew: Annotated[
         float | None,
-        ranged("concentration", "People differ in their labels: Dirichlet concentration."),
+        ranged(
+            "concentration",
+            "How people differ in their labels: a Dirichlet concentration; less is more.",
+        ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The task file to write.")] = None,
     json: JSON = False,
 ) -> None:
     """Print a task file to start from, or write one that a pilot has filled in."""
+    _require_name(name)
     if pilot is None:
         if (label, person, csv, devices, samples) != (None,) * 5 or json:
             raise InvalidInput(
@@ -51,11 +62,15 @@ def new(
             _write_new({out: text.encode()})
         return
     if out is None and not json:
-        raise InvalidInput(f"--pilot needs a file to write: --out {name}.toml.")
+        raise InvalidInput(f"--pilot needs a file to write, found none. Use --out {name}.toml.")
     if devices is None and (leaving, delay, skew) != (0.0, 0.0, None):
-        raise InvalidInput("--leaving, --delay and --skew need --devices and --samples.")
+        raise InvalidInput(
+            "--leaving, --delay and --skew need --devices and --samples, found neither."
+        )
     if (devices is None) != (samples is None):
-        raise InvalidInput("--devices and --samples must be given together, or neither of them.")
+        raise InvalidInput(
+            "--devices and --samples must be given together, found only one of them."
+        )
     from crowdml.learnt import write_start
     from crowdml.pilot import draft_task
 
@@ -95,9 +110,19 @@ def new(
         return
     say(*draft.findings, *(draft.epsilon_words if devices else ()), draft.reveals)
     say(
-        f"wrote {out} and {start}. Replace the sentences that begin with Say, and then: "
+        f"wrote {out} and {start}. Replace the sentences that begin with Say, then run: "
         f"crowdml task create {out}"
     )
+
+
+def _require_name(name: str) -> None:
+    try:
+        check_name(name)
+    except InvalidInput as error:
+        raise InvalidInput(
+            "a task's name must be 1 to 63 lower-case letters, digits and hyphens, with no hyphen "
+            f"first, found {name!r}."
+        ) from error
 
 
 def _read(pilot: Path) -> bytes:
@@ -117,11 +142,13 @@ def _read(pilot: Path) -> bytes:
 def _check_free(*files: Path) -> None:
     for file in files:
         if file.exists():
-            raise InvalidInput(f"{file} exists, and is not overwritten. Move it, or use --out.")
+            raise InvalidInput(
+                f"the file {file} must be new, found an old one. Move it, or use another --out."
+            )
 
 
 def _write_new(files: dict[Path, bytes]) -> None:
-    """Write all of these files, or none of them."""
+    """Write all of these files, or none."""
     _check_free(*files)
     written: list[Path] = []
     try:

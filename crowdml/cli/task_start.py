@@ -1,4 +1,4 @@
-"""The start that a task file names: a file beside it, or the model of another task."""
+"""Read the start that a task file names: a file beside it, or the model of another task."""
 
 import tomllib
 from pathlib import Path
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def read_named_start(text: str, file: Path) -> "Start | None":
-    """Read the start that the text of this task file names; None where it names none."""
+    """Read the start that a task file names; return None if it names none."""
     name = _named(text)
     if name is None:
         return None
@@ -36,7 +36,7 @@ def read_named_start(text: str, file: Path) -> "Start | None":
 
 
 def _named(text: str) -> str | None:
-    """What a task file says of its start; whatever else is wrong in it is found later."""
+    """Return the start in a task file; other mistakes of the file are found later."""
     try:
         name = tomllib.loads(text.removeprefix("\ufeff"))["model"]["start"]
     except (ValueError, RecursionError, KeyError, TypeError):
@@ -45,18 +45,18 @@ def _named(text: str) -> str | None:
 
 
 def about_start(task: "Task") -> list[str]:
-    """What an owner should know about the start of a new task."""
+    """Return what an owner should know about the start of a new task."""
     said = task.terms.model.start
     if said is None or task.start is None:
         return []
     lines = [str(said.phrase)]
     if said.rows is not None:
         lines.append(
-            "The start is public from now on. It says something about the people of the pilot, "
-            "whom this task's promise does not protect."
+            "The start is public from now on. It depends on the people of the pilot, whom this "
+            "task's promise does not protect."
         )
     if task.start_reach is None and task.optimizer.planned and task.optimizer.reach is None:
         lines.append(
-            "The start does not say how sure it is of itself, so the task uses the default reach."
+            "The start does not state its own uncertainty, so the task uses the default reach."
         )
     return lines

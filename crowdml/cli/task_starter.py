@@ -11,7 +11,7 @@ from crowdml.protocol import PILOT_WORDS, TASK_HEAD, FieldRule
 STARTER = (
     TASK_HEAD.replace("{title}", '"What is this device doing?"')
     + """
-[features]                  # x: the numbers computed on the device from the sensors
+[features]                  # x: the numbers that the device computes from its sensors
 count = 33
 description = "Say how they are computed."
 # sensor = {{kind = "motion", first_bin = 0.1}}  # without this, phones cannot take part
@@ -26,22 +26,22 @@ kind = "softmax"            # softmax, hinge; for numbers: ridge, huber
 # intercept = false
 
 [privacy]
-epsilon = 4.0               # what a person loses in all, at most
+epsilon = 4.0               # the most that a person loses, over all check-ins
 # mechanism = "direction"   # protects whole people; gaussian and laplace protect samples
 
 [collection]
-batch = 50                  # b: a device checks in when it has so many samples
-# checkins = 1              # K: how often a device may check in; the check-ins share epsilon
-# evaluators = 0.15         # the share of check-ins that only say whether the model was right
-# counters = 0.05           # the share of check-ins that only say one answer
+batch = 50                  # b: a device checks in when it has this many samples
+# checkins = 1              # K: the most check-ins of a device, which share epsilon
+# evaluators = 0.15         # the share of check-ins that only send whether the model was right
+# counters = 0.05           # the share of check-ins that only send one label
 
 [stop]
 updates = 1000              # how many check-ins you expect, within a factor of four
-# error = 0.1               # end earlier when the error is surely below this
+# error = 0.1               # end earlier when the error is almost surely below this
 
 [enrolment]
 mode = "open"               # or "invite"
-# max_staleness = 1000      # refuse check-ins that are later than so many others
+# max_staleness = 1000      # reject check-ins whose model is older than this many check-ins
 """
 )
 

@@ -83,7 +83,7 @@ class Device:
             transport, chance, waiting, on_step: As for `Device`.
             join_options: What the participant asks for: see `JoinOptions`.
         """
-        check_join(url, task, join_options)
+        check_join(url, task, file, join_options)
         path = Path(file) if file else default_file(task)
         created = not path.exists()
         store = DeviceStore(path)

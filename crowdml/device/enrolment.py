@@ -16,7 +16,7 @@ from crowdml.device.transport import HttpTransport, Transport
 from crowdml.errors import DeviceError, InvalidInput, NotPrivate, TermsChanged, Unreachable
 from crowdml.keywords import check_keywords
 from crowdml.privacy import Limits
-from crowdml.protocol import Enrol, TaskView, Terms, terms_hash
+from crowdml.protocol import Enrol, TaskView, Terms, check_name, terms_hash
 from crowdml.tables import check_kind
 
 SENSIBLE = re.compile("[!-~]{1,200}")
@@ -52,12 +52,14 @@ class JoinOptions(TypedDict, total=False):
     insecure_http: bool
 
 
-def check_join(url: object, task: object, options: Mapping[str, object]) -> None:
+def check_join(url: object, task: object, file: object, options: Mapping[str, object]) -> None:
     """Raise `TypeError` for a keyword that `Device.join` does not have, and check the others."""
     others = ("chance", "file", "on_step", "transport", "waiting")
     check_keywords("join", options, (*JoinOptions.__annotations__, *others))
     for name, value in {"url": url, "task": task}.items():
         check_kind(name, value, str, "a text")
+    check_name(str(task))
+    check_kind("file", file, (str, Path, type(None)), "a path or None")
     for name, value in options.items():
         if name == "limits" and value is not None:
             check_limits(value)
@@ -91,7 +93,7 @@ def enrol(
         join_options.get("fingerprint"),
         join_options.get("insecure_http", False),
     )
-    certificate = pin(url, fingerprint) if fingerprint else None
+    certificate = pin(url, fingerprint) if fingerprint is not None else None
     opened = (
         nullcontext(transport)
         if transport
@@ -173,7 +175,7 @@ def moved(
     identity: Identity, url: str, fingerprint: str | None, insecure_http: bool = False
 ) -> Identity:
     """Return the same device, task and terms, at another address of its server."""
-    certificate = pin(url, fingerprint) if fingerprint else None
+    certificate = pin(url, fingerprint) if fingerprint is not None else None
     with closing(HttpTransport(url, identity.task, certificate, insecure_http)) as server:
         offer, agreed = read_terms(server.task(), identity.task), terms_hash(identity.terms)
         if offer.sha256 != agreed:

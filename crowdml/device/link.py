@@ -34,7 +34,7 @@ def split_root(url: str) -> Root:
         parts = urlsplit(url)
         # Which host names are valid is decided where they are looked up, by rules that differ.
         host = (parts.hostname or "").encode("idna")
-        if parts.scheme in ("http", "https") and host:
+        if parts.scheme in ("http", "https") and host and " " not in url and url.isprintable():
             return Root(parts.scheme, parts.hostname or "", parts.port, parts.path)
     except ValueError:
         pass

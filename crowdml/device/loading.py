@@ -40,6 +40,6 @@ def load_model(
 
 def _fetch(url: str, fingerprint: str | None, insecure_http: bool) -> LearntModel:
     root, task = read_link(url)
-    certificate = pin(root, fingerprint) if fingerprint else None
+    certificate = pin(root, fingerprint) if fingerprint is not None else None
     with closing(HttpTransport(root, task, certificate, insecure_http)) as server:
         return read_model(server.learnt(), url)

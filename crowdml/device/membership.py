@@ -11,6 +11,7 @@ from crowdml.device.transport import HttpTransport, Transport
 from crowdml.device.waiting import Waiting
 from crowdml.errors import CrowdmlError, DeviceError, Rejected, TermsChanged, Unreachable
 from crowdml.protocol import Terms
+from crowdml.tables import check_kind
 
 GIVE_UP_ON = {"revoked", "unauthorized"}
 """Refusals after which this device can never check in again."""
@@ -34,6 +35,7 @@ class Membership:
     """
 
     def __init__(self, store: DeviceStore, transport: Transport | None, waiting: Waiting) -> None:
+        check_kind("store", store, DeviceStore, "a DeviceStore")
         identity = store.identity
         if identity is None:
             raise DeviceError(f"{store.file} has not joined a task. Join one first.")

@@ -1,5 +1,6 @@
 """Decide when the next attempt may be made, and name what is waited for until then."""
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -50,7 +51,8 @@ class Waiting:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         for name, value in (("base", base), ("longest", longest), ("jitter", jitter)):
-            check_seconds(name, value)
+            if not math.isfinite(check_seconds(name, value)):
+                raise InvalidInput(f"{name} must be a finite number of seconds, found {value}.")
         self._base = base
         self._longest = longest
         self._jitter = jitter

@@ -78,7 +78,9 @@ class LearntModel:
         """
         try:
             rows = np.asarray(self._in_order(X), dtype=np.float64)
-        except (TypeError, ValueError) as error:
+        except InvalidInput:
+            raise
+        except (TypeError, ValueError, OverflowError) as error:
             raise InvalidInput(f"X must be a table of numbers: {error}.") from error
         if rows.ndim != 2 or rows.shape[1] != self.n_features_in_:
             raise InvalidInput(
@@ -185,7 +187,8 @@ class LearntClassifier(LearntModel):
     def score(self, X: ReadingRows, y: npt.ArrayLike) -> float:  # noqa: N803
         """Compute the share of rows whose label is predicted."""
         names = np.asarray(y)
-        if names.dtype.kind not in "USOiu":
+        known = names.dtype.kind != "O" or all(isinstance(n, str | int) for n in names.ravel())
+        if names.dtype.kind not in "USOiu" or not known:
             raise InvalidInput(
                 f"y must be the names of labels, found {quoted(names.ravel()[:1].tolist())}. "
                 "Labels are matched as text: 1 is a name, and 1.0 is none."

@@ -1,4 +1,4 @@
-"""Numbers as people read them, the same in every language of programs."""
+"""Write numbers for people, in the same way in Python and JavaScript."""
 
 import math
 from decimal import ROUND_HALF_UP, Context
@@ -26,7 +26,7 @@ UNCERTAIN = 0.5
 
 
 class Estimated(Protocol):
-    """A share estimated from noisy counts, and half of its 95 % interval."""
+    """Hold a share estimated from noisy counts, and half of its 95 % interval."""
 
     @property
     def value(self) -> float: ...
@@ -35,7 +35,7 @@ class Estimated(Protocol):
 
 
 def certainty(loss: float) -> float:
-    """Return how sure somebody with a coin's guess can become, at most: 1/(1 + e^−loss).
+    """Return how sure somebody who started from even odds can become: at most 1/(1 + e^−loss).
 
     Args:
         loss: ε, or `Loss.bound` where there is a δ.
@@ -72,7 +72,7 @@ def at_most_times(share: float) -> Phrase:
 def _times(share: float, up: float) -> Phrase:
     for of in (10**k for k in range(2, 7)):
         n = math.floor(share * of + up)
-        # One in a hundred may be half of that: what is left needs more than its first digit.
+        # Near 1, the first digit of what is left can be wrong by half: write one digit more.
         if 0 < n < of - 1:
             return Phrase("{n} times in {of}", n=n, of=of)
     return Phrase("practically always") if share > 0.5 else Phrase("practically never")
@@ -142,12 +142,12 @@ def share_range(value: float, margin: float) -> Phrase:
 
 
 def known(estimate: Estimated | None) -> bool:
-    """Return whether an estimate says something: with a larger margin, chance hides the answer."""
+    """Return whether an estimate is precise enough to show: randomness hides a larger margin."""
     return estimate is not None and estimate.margin < UNCERTAIN
 
 
 def estimate_said(estimate: Estimated | None) -> Phrase:
-    """Write an estimated share as a range, or why there is none."""
+    """Write an estimated share as a range, or why it is unknown."""
     if estimate is None:
         return Phrase("not known yet")
     if not known(estimate):
@@ -156,14 +156,14 @@ def estimate_said(estimate: Estimated | None) -> Phrase:
 
 
 def error_said(error: Estimated | None) -> Phrase:
-    """Write how often a model is wrong: the one wording of an error on pages, cards and wires."""
+    """Write how often a model is wrong, in the words of all pages, cards and messages."""
     if not known(error):
         return estimate_said(error)
     return Phrase("{range} wrong", range=estimate_said(error))
 
 
 def possible(share: float) -> float:
-    """Cut an estimate to a share: noise can carry it below 0 or above 1."""
+    """Cut an estimate to 0 … 1: noise can move it outside."""
     return min(max(share, 0.0), 1.0)
 
 

@@ -1,4 +1,4 @@
-"""What travels between device and server. A raw sample has no type here, so it cannot travel."""
+"""Define what travels between device and server; a raw sample has no type, so it cannot travel."""
 
 from enum import StrEnum
 from functools import cache
@@ -22,7 +22,7 @@ SHA256 = Phrase("a SHA-256 in 64 lower-case hexadecimal digits")
 
 
 def in_own_words(words: Phrase, **rules: Any) -> msgspec.Meta:
-    """Rules for a field, with the words that say what it must be."""
+    """Make rules for a field, with the words that describe what it must be."""
     return msgspec.Meta(**rules, description=str(words), extra={"words": words})
 
 
@@ -32,7 +32,7 @@ Sha256 = Annotated[str, in_own_words(SHA256, pattern=NO_NEWLINE + r"[0-9a-f]{64}
 
 
 class State(StrEnum):
-    """Where a task is. The last three are final: a device that sees one stops by itself."""
+    """List the states of a task. The last three are final: a device that sees one stops."""
 
     RUNNING = "running"
     PAUSED = "paused"
@@ -60,11 +60,11 @@ STATES = {
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """From the server: a device skips fields that it does not know, so answers can grow."""
+    """Be the base of a server's answers; devices skip unknown fields, so answers can grow."""
 
 
 class TaskView(Answer, frozen=True):
-    """A public description of a task.
+    """Describe a task in public.
 
     `terms` is the text to agree to, JSON inside a string; `terms_sha256` is the hash of its
     UTF-8 bytes. Everything that a device does follows from that text.
@@ -84,27 +84,27 @@ class TaskView(Answer, frozen=True):
 
 
 class TaskList(Answer, frozen=True):
-    """The tasks of a server that anyone may see."""
+    """List the public tasks of a server."""
 
     tasks: tuple[TaskView, ...]
 
 
 class Enrol(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A request to join; the hash says which terms were agreed to."""
+    """Ask to join; the hash names the terms that were agreed to."""
 
     terms: str
     invite: str | None = None
 
 
 class Enrolled(Answer, frozen=True):
-    """The device's name and its secret token, which is shown this once."""
+    """Hold the device's name and its secret token, which is shown only once."""
 
     device: str
     token: str
 
 
 class Checkout(Answer, frozen=True, omit_defaults=True):
-    """Parameters, as base64 of little-endian float32.
+    """Hold parameters, as base64 of little-endian float32.
 
     Args:
         parameters: w, the newest iterate, where gradients are taken; with `role=evaluate` the
@@ -120,7 +120,7 @@ class Checkout(Answer, frozen=True, omit_defaults=True):
 
 
 class Checkin(Protocol):
-    """What a mechanism tells, in an envelope.
+    """Hold what a mechanism sends, in an envelope.
 
     `number` and `samples` are None where the mechanism does not send them.
     """
@@ -142,12 +142,12 @@ class Checkin(Protocol):
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True):
-    """What every check-in carries besides.
+    """Hold what every check-in carries besides the mechanism's part.
 
     Args:
         id: Random and new for each check-in; a retry repeats the id and all other bytes.
-        version: That of the parameters the gradient was computed on.
-        terms: The hash of the terms the device has pinned.
+        version: The version of the parameters that the gradient was computed on.
+        terms: The hash of the terms that the device has pinned.
     """
 
     id: Id
@@ -157,7 +157,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
 
 @cache
 def checkin_type(payload_type: type[msgspec.Struct]) -> type[Any]:
-    """Make the message that carries what a mechanism tells; bytes are written in base64.
+    """Make the type of the message for a mechanism's part; bytes are written in base64.
 
     >>> from crowdml.privacy import Directed
     >>> checkin_type(Directed).__name__
@@ -177,16 +177,19 @@ def checkin_type(payload_type: type[msgspec.Struct]) -> type[Any]:
 
 
 class CheckinAnswer(Answer, frozen=True):
-    """Sent after the commit. `version` counts this check-in; a duplicate gets its first answer."""
+    """Answer a check-in after its commit.
+
+    `version` counts this check-in; a duplicate gets the first answer again.
+    """
 
     version: Version
     status: Literal["applied", "duplicate"]
 
 
 class Estimate(Answer, frozen=True):
-    """A share estimated from noisy counts; ± `margin` covers the truth with 95 % confidence.
+    """Hold a share estimated from noisy counts; ± `margin` covers the truth with 95 % confidence.
 
-    Noise can carry `value` below 0 or above 1, where no share is.
+    Noise can move `value` below 0 or above 1, where no share can be.
     """
 
     value: float
@@ -194,20 +197,22 @@ class Estimate(Answer, frozen=True):
 
     @property
     def low(self) -> float:
-        """The lower end of the interval, cut to what is possible."""
+        """Return the lower end of the interval, cut to what is possible."""
         return possible(self.value - self.margin)
 
     @property
     def high(self) -> float:
-        """The upper end of the interval, cut to what is possible."""
+        """Return the upper end of the interval, cut to what is possible."""
         return possible(self.value + self.margin)
 
 
 class Statistics(Answer, frozen=True):
-    """Differentially private by themselves: all of it comes from sanitised check-ins.
+    """Hold the statistics of a task, which are differentially private.
 
-    `error` is that of the exported model as it is now: how often its predictions are wrong for
-    people like those who take part. It is null while too few reports say something about it.
+    All of them are computed from sanitised check-ins.
+
+    `error` is the error of the current exported model: how often its predictions are wrong for
+    people like the participants. It is null while too few reports measure it.
     `error_text` says the same in words, and `reports` is how many reports it is estimated from:
     check-ins that have sent how often the model was wrong. `samples` is null where devices do not
     send how many they used. Each ε says what is replaced: one sample, everything in a check-in, or

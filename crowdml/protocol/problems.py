@@ -1,4 +1,4 @@
-"""Errors on the wire: RFC 9457 problem details with a stable type."""
+"""Write and read errors on the wire: RFC 9457 problem details with a stable type."""
 
 from typing import Any, NamedTuple
 
@@ -14,6 +14,8 @@ PREFIX = "urn:crowdml:problem:"
 
 
 class Problem(NamedTuple):
+    """Hold the status and the title of a kind of problem."""
+
     status: int
     title: str
 
@@ -49,7 +51,7 @@ PROBLEMS: dict[str, Problem] = {
 
 
 def problem_document(error: Rejected) -> bytes:
-    """The body of an error answer.
+    """Return the body of an error answer.
 
     >>> problem_document(Rejected("not-found", 404, "There is no task 'x'."))[:40]
     b'{"type":"urn:crowdml:problem:not-found",'
@@ -66,21 +68,21 @@ def problem_document(error: Rejected) -> bytes:
 
 
 EXTRA = ("retry_after", "state", "version")
-"""What a problem may have beside its sentence."""
+"""The further members that a problem may have."""
 
 LARGEST_PROBLEM = 2**16
-"""Bytes of a problem document that devices read."""
+"""The most bytes of a problem document that devices read."""
 
 
 def read_problem(status: int, body: bytes) -> Rejected:
-    """The error in an answer; of kind `unknown` if it is not a problem document of this protocol.
+    """Read the error in an answer; its kind is `unknown` for a document of another protocol.
 
-    A proxy between device and server has problems of its own, which say nothing of a message. The
-    template and its values are kept only if they make the very sentence in `detail`: a server must
-    not be able to show one thing in English and another in German.
+    A proxy between device and server may send errors of its own. The template and its values are
+    kept only if they make exactly the sentence in `detail`, so that a server cannot say one thing
+    in English and another in German.
     """
     try:
-        # What is longer is no problem of this protocol, and could be large once it is decoded.
+        # A longer body is not a problem of this protocol, and could need much memory.
         read = body if len(body) <= LARGEST_PROBLEM else b"{}"
         document: dict[str, Any] = msgspec.json.decode(read, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -96,7 +98,7 @@ def read_problem(status: int, body: bytes) -> Rejected:
 
 
 def rejected(kind: str, detail: str | Phrase, **extra: Any) -> Rejected:
-    """A refusal of a known kind. A `Phrase` can be shown in the reader's language.
+    """Make a rejection of a known kind; a `Phrase` can be shown in the reader's language.
 
     Args:
         extra: Further members of the problem: `retry_after`, `state` or `version`.

@@ -12,7 +12,7 @@ import msgspec
 
 from crowdml.errors import InvalidTask, Mistake
 from crowdml.phrase import Phrase
-from crowdml.protocol.wording import Words, cut, in_words, listed, shown
+from crowdml.protocol.wording import Words, cut, entries, in_words, listed, shown
 
 T = TypeVar("T", bound=msgspec.Struct)
 MISSING = Phrase("is missing")
@@ -235,4 +235,4 @@ def _culprit(value: Any, kind: Any) -> Words:
     wrong = [entry for entry in value if not _fits([entry], kind)]
     if wrong:
         return Phrase("{entry} in it", entry=shown(wrong[0]))
-    return Phrase("{n} entries", n=len(value))
+    return entries(len(value))

@@ -11,7 +11,7 @@ from crowdml.protocol.mechanisms import MECHANISMS
 from crowdml.protocol.review import rule
 from crowdml.protocol.sensor import features_made
 from crowdml.protocol.sensors import SENSORS
-from crowdml.protocol.wording import listed, shown
+from crowdml.protocol.wording import entries, listed, shown
 
 LARGEST_MODEL = 1_000_000
 CLASSIFIERS = [name for name, kind in MODELS.items() if kind.classifier]
@@ -63,7 +63,7 @@ def _each_column_has_one(
     for field, values in (("names", names), ("center", center), ("scale", scale)):
         if values and len(values) != count:
             must = Phrase("must have one entry for each of the {n} features", n=count)
-            yield Mistake(f"features.{field}", must, Phrase("{n} entries", n=len(values)))
+            yield Mistake(f"features.{field}", must, entries(len(values)))
 
 
 @rule("features.names")
@@ -83,7 +83,7 @@ def _names_differ(names: tuple[str, ...]) -> Iterator[Mistake]:
 def _sensors_name_their_own(names: tuple[str, ...], kind: str) -> Iterator[Mistake]:
     if names:
         must = Phrase("must be left out where a sensor makes the features")
-        yield Mistake("features.names", must, Phrase("{n} entries", n=len(names)))
+        yield Mistake("features.names", must, entries(len(names)))
 
 
 @rule("features.missing", "features.center")

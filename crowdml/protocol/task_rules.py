@@ -12,7 +12,7 @@ from crowdml.protocol.rules import model_mistakes
 from crowdml.protocol.task_file import EPSILON, OptimizerSpec
 from crowdml.protocol.terms import ModelName, ModelTerms, make_model
 from crowdml.protocol.text_rules import TEXT_RULES
-from crowdml.protocol.wording import listed
+from crowdml.protocol.wording import listed, shown
 
 REMOVE = Phrase("Remove it.")
 
@@ -57,6 +57,18 @@ def _options_have_a_use(mechanism: str, *given: float | None) -> Iterator[Mistak
             yield Mistake(field, must, value, REMOVE)
 
 
+@rule("target.labels", "target.scale", "target.unit")
+def _only_numbers_have_a_size(
+    labels: tuple[str, ...], scale: float, unit: str
+) -> Iterator[Mistake]:
+    """Reject a size for labels: it would multiply the default clip, and with it the noise."""
+    must = Phrase("is for a number to predict, and target.labels has labels")
+    if labels and scale != 1:
+        yield Mistake("target.scale", must, scale, REMOVE)
+    if labels and unit:
+        yield Mistake("target.unit", must, shown(unit), REMOVE)
+
+
 @rule("optimizer.kind", "optimizer.rate", "optimizer.c", "optimizer.averaging",
       "optimizer.reach", "stop.updates")  # fmt: skip
 def _a_plan_needs_an_end(*settings: Any) -> Iterator[Mistake]:
@@ -82,6 +94,7 @@ def _finite_epsilon_is_some_noise(epsilon: float) -> Iterator[Mistake]:
 TASK_RULES = (
     _gradients_are_bounded,
     _options_have_a_use,
+    _only_numbers_have_a_size,
     _a_plan_needs_an_end,
     _finite_epsilon_is_some_noise,
     *TEXT_RULES,

@@ -1,7 +1,7 @@
-"""The terms: everything that decides what leaves a device, as one text with one hash.
+"""Define the terms: everything that decides what leaves a device, as one text with one hash.
 
-The text itself is what is agreed to. A device hashes the bytes that it was shown, parses the
-same bytes, and acts on nothing else, so no rule for canonical JSON is needed in any language.
+A participant agrees to the text itself. A device hashes the bytes that it was shown, parses the
+same bytes, and uses nothing else, so no language needs a rule for canonical JSON.
 """
 
 import hashlib
@@ -32,11 +32,11 @@ MOST_CHECKINS = 1_000_000
 NOT_TERMS = "the server's terms make no sense: "
 
 STEPS_OF_SLOT = 100_000
-"""Products with their sums in a slot of 0.05 seconds: 0.5 µs for each, six times as long as plain
-Python takes on a server and 200 times as long as a browser does."""
+"""The multiply-and-add steps in a slot of 0.05 seconds: 0.5 µs for each, six times as long as
+plain Python takes on a server and 200 times as long as a browser does."""
 
 STEPS_OF_SAMPLE = 20
-"""To read a sample and delete it, beside its d numbers."""
+"""The steps to read and delete a sample, besides its d numbers."""
 
 LineText: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 Purpose: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=2000)]
@@ -45,7 +45,7 @@ CheckinShare: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=LARGEST_SHARE)]
 
 
 class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """y: the names of the classes 0, 1, …; or none for a real number, its typical size and unit."""
+    """Describe y: the names of the classes 0, 1, …, or a number with its typical size and unit."""
 
     labels: Annotated[
         tuple[Annotated[str, msgspec.Meta(min_length=1, max_length=80)], ...],
@@ -57,7 +57,7 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """h, l, λ, S and the domain of w: what a task file and the terms have in common.
+    """Hold h, l, λ, S and the domain of w, which a task file and the terms have in common.
 
     `clip` is null where the mechanism needs none, and a task file may leave it out; `delta` belongs
     to huber, `tolerance` to ridge and huber (what counts as an error).
@@ -73,13 +73,13 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ModelTerms(ModelSettings, frozen=True, forbid_unknown_fields=True):
-    """The model, and where w starts if not at zero."""
+    """Hold the model, and where w starts if not at zero."""
 
     start: StartTerms | None = None
 
 
 class CollectionTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """b, B, K, and which samples or check-ins do not train.
+    """Hold b, B, K, and which samples or check-ins do not train.
 
     Args:
         batch: b, the least number of samples in a check-in.
@@ -103,7 +103,7 @@ class CollectionTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a participant agrees to.
+    """Hold everything that a participant agrees to.
 
     Args:
         purpose: What the model will be used for.
@@ -123,7 +123,7 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @classmethod
     def parse(cls, text: str) -> "Terms":
-        """The terms in a text from a server, which is not trusted to be well-formed."""
+        """Read the terms in a text from a server, which may be malformed."""
         try:
             document = msgspec.json.decode(text.encode())
         except (AttributeError, ValueError, RecursionError) as error:
@@ -143,50 +143,50 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def text(self) -> str:
-        """The terms as JSON: what is shown, hashed and agreed to."""
+        """Return the terms as JSON: the text that is shown, hashed and agreed to."""
         document = msgspec.to_builtins(self)
         if not self.target.unit:
-            # Devices that know no units reject a field that they do not know.
+            # Older devices do not know units, and reject unknown fields.
             del document["target"]["unit"]
         return msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
 
     @property
     def n_classes(self) -> int:
-        """How many labels there are; 0 if a number is predicted."""
+        """Return the number of labels; 0 if a number is predicted."""
         return len(self.target.labels)
 
     @property
     def private(self) -> bool:
-        """Whether the promise is worth the name."""
+        """Return whether the promise is strong enough to be called private."""
         return self.promise.private
 
     @property
     def promise(self) -> Promise:
-        """What is promised to a participant who does not choose a limit."""
+        """Return the promise to a participant who does not choose a limit."""
         return Promise.of(self)
 
     @property
     def loss(self) -> Loss:
-        """What one check-in costs its unit, computed and not merely claimed."""
+        """Compute what one check-in costs its unit; the claim in the terms is not used."""
         return self.event(self.collection.batch).loss
 
     @property
     def shared(self) -> int:
-        """The most samples that one reading of the sensor is in; 1 where there is none."""
+        """Return the most samples that one reading of the sensor is in; 1 without a sensor."""
         sensor = self.features.sensor
         return sensor.samples_per_reading if sensor else 1
 
     @property
     def most_checkins(self) -> int:
-        """K, the most check-ins of a device."""
+        """Return K, the most check-ins of a device."""
         return self.collection.checkins or MOST_CHECKINS
 
     @property
     def slots(self) -> int:
-        """The whole number of time slots that a check-in takes, however fast the device is.
+        """Return the whole number of time slots that a check-in takes, however fast the device is.
 
-        It follows from public numbers and covers the most work that any samples can make, so that
-        the time of a check-in does not depend on them.
+        The number follows from public numbers and covers the most work that any samples can
+        cause, so that the time of a check-in does not depend on the samples.
         """
         samples = self.collection.buffer * (self.make_model().size + STEPS_OF_SAMPLE)
         steps = self.mechanism().effort + 2 * samples
@@ -201,25 +201,25 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return min(checkins, self.most_checkins)
 
     def event(self, n_samples: int) -> CheckinEvent:
-        """What a check-in of so many samples costs: known before anything is told."""
+        """Return what a check-in of `n_samples` costs; the cost is known before it is sent."""
         return self.mechanism().event(n_samples, Place("", "", 1))
 
     def make_model(self) -> Model:
-        """What is learnt, with its proven bounds."""
+        """Make the model, with its proven bounds."""
         return make_model(self.model, self.features.count, self.n_classes)
 
     @property
     def mechanism_name(self) -> str:
-        """The name of its mechanism, one of `MECHANISMS`."""
+        """Return the name of the mechanism, one of `MECHANISMS`."""
         return tag_of(type(self.privacy))
 
     @property
     def kind(self) -> MechanismKind:
-        """The kind of its mechanism."""
+        """Return the kind of the mechanism."""
         return MECHANISMS[self.mechanism_name]
 
     def mechanism(self) -> Mechanism:
-        """What decides what leaves a device, and what it costs."""
+        """Make the mechanism, which decides what leaves a device and what it costs."""
         model, collection = self.model, self.collection
         return self.privacy.make(
             Conditions(
@@ -238,7 +238,7 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def make_model(spec: ModelSettings, n_features: int, n_classes: int) -> Model:
-    """The model that these terms describe; a combination that cannot be is refused."""
+    """Make the model that these settings describe; reject an impossible combination."""
     mistakes = tuple(model_mistakes(spec.kind, spec.intercept, n_features, n_classes))
     if mistakes:
         raise InvalidTask(*mistakes)
@@ -247,7 +247,7 @@ def make_model(spec: ModelSettings, n_features: int, n_classes: int) -> Model:
 
 
 def terms_hash(text: str) -> str:
-    """SHA-256 of the UTF-8 bytes of the text, in hexadecimal.
+    """Return the SHA-256 of the text's UTF-8 bytes, in hexadecimal.
 
     >>> terms_hash("{}")[:16]
     '44136fa355b3678a'

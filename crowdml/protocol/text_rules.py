@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 from crowdml.errors import Mistake
 from crowdml.phrase import Phrase
@@ -9,11 +10,13 @@ from crowdml.protocol.review import FieldRule
 from crowdml.protocol.wording import shown
 
 LINES = ("title", "owner", "contact")
-TEXTS = ("objective", "purpose", "sensors", "features.description", "target.description")
+TEXTS = ("objective", "purpose", "sensors")
+OPTIONAL = ("features.description", "target.description", "model.pilot")
 NAMES = ("features.names", "features.sensor.fields", "target.labels")
 
 DIRECTION = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 INVISIBLE = frozenset("\u200b\u2028\u2029\u2060\ufeff")
+TextCheck: TypeAlias = Callable[[str, str], Iterator[Mistake]]
 LAYOUT = frozenset("\n\t")
 """Control characters that a text of several lines may have."""
 
@@ -41,9 +44,14 @@ def _controls(character: str) -> bool:
 
 
 def _text(field: str, text: str) -> Iterator[Mistake]:
-    if text and not text.strip():
+    if not text.strip():
         yield Mistake(field, Phrase("must not be blank"), shown(text))
     yield from _plain(field, text, LAYOUT)
+
+
+def _if_given(check: TextCheck) -> TextCheck:
+    """Apply a check to a text that a task file may leave out."""
+    return lambda field, text: check(field, text) if text else iter(())
 
 
 def _names(field: str, names: Sequence[str]) -> Iterator[Mistake]:
@@ -78,7 +86,7 @@ def _folded(name: str, labels: bool) -> str:
     return unicodedata.normalize("NFKC", joined.lower()) if labels else joined
 
 
-def _about(field: str, check: Callable[[str, str], Iterator[Mistake]]) -> FieldRule:
+def _about(field: str, check: TextCheck) -> FieldRule:
     return FieldRule((field,), lambda value: check(field, value))
 
 
@@ -89,5 +97,7 @@ def _about_names(field: str) -> FieldRule:
 TEXT_RULES = (
     *(_about(field, _line) for field in LINES),
     *(_about(field, _text) for field in TEXTS),
+    *(_about(field, _if_given(_text)) for field in OPTIONAL),
+    _about("target.unit", _if_given(_line)),
     *map(_about_names, NAMES),
 )

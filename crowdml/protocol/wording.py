@@ -131,6 +131,15 @@ def _upper_end(meta: Meta) -> Phrase | None:
     return None if meta.lt is None else Phrase("below {n}", n=number(meta.lt))
 
 
+def entries(n: int) -> Phrase:
+    """Count the entries of a list.
+
+    >>> str(entries(1)), str(entries(2))
+    ('1 entry', '2 entries')
+    """
+    return Phrase("{n} entry", n=n) if n == 1 else Phrase("{n} entries", n=n)
+
+
 def _sized(noun: Phrase, meta: Meta, unit: Phrase) -> Phrase:
     least, most = meta.min_length, meta.max_length
     if most is None:

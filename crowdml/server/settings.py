@@ -1,9 +1,14 @@
 """Hold every setting of an operator in one frozen place."""
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from crowdml.errors import InvalidInput
+from crowdml.tables import check_kind
+
+MAY_BE_0 = ("most_listeners", "most_export_bytes")
+"""Settings that 0 turns off; any other number is above 0."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,15 @@ class Settings:
     log_format: str = "text"
 
     def __post_init__(self) -> None:
+        check_kind("database", self.database, str, "a URL such as sqlite:///crowdml.db")
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if each.type is int:
+                check_kind(each.name, value, int, "a whole number")
+            if each.type in (int, float):
+                check_kind(each.name, value, (int, float), "a number")
+                if not 0 <= value < math.inf or not (value or each.name in MAY_BE_0):
+                    raise InvalidInput(f"{each.name} must be finite and above 0, found {value}.")
         if self.log_format not in ("text", "json"):
             raise InvalidInput(f"log_format must be text or json, found {self.log_format!r}.")
         if self.metrics_token == "":

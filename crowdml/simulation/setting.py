@@ -158,7 +158,7 @@ def read_plan(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"the plan file must be valid TOML: {error}") from error
+        raise InvalidInput(f"the plan file must be valid TOML: {error}.") from error
 
 
 def read_settings(document: Mapping[str, Any], kind: type[S]) -> list[S]:

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_consistent_length, check_random_state
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from crowdml.errors import InvalidInput
+from crowdml.models import MODELS
 from crowdml.protocol import MECHANISMS
 from crowdml.simulation import (
     Dataset,
@@ -80,6 +81,10 @@ class CrowdEstimator(BaseEstimator):  # type: ignore[misc]
         if not isinstance(self.fit_intercept, bool | np.bool_):
             found = self.fit_intercept
             raise InvalidInput(f"fit_intercept must be True or False, found {found!r}.")
+        for name, known in (("mechanism", MECHANISMS), ("model", MODELS)):
+            if getattr(self, name) not in tuple(known):
+                found = getattr(self, name)
+                raise InvalidInput(f"{name} must be one of {', '.join(known)}, found {found!r}.")
         whole = isinstance(self.checkins, Integral) and not isinstance(self.checkins, bool)
         if not (whole and 1 <= self.checkins <= most_rows):
             raise InvalidInput(
@@ -119,9 +124,17 @@ def _people(groups: Any, X: Array) -> Ints:
     """Number the person of each row in the order of names; by default each row is one person."""
     if groups is None:
         return np.arange(len(X))
-    groups = column_or_1d(groups)
-    check_consistent_length(X, groups)
+    groups = np.asarray(groups)
+    if groups.shape not in ((len(X),), (len(X), 1)):
+        raise InvalidInput(
+            f"groups must have one entry for each of the {len(X)} rows, found the shape "
+            f"{groups.shape}."
+        )
+    groups = groups.ravel()
     if any(name is None or name != name for name in groups.tolist()):
         raise InvalidInput("groups must say whose each row is, found nan or None.")
-    numbers: Ints = np.unique(groups, return_inverse=True)[1].astype(np.int64)
+    try:
+        numbers: Ints = np.unique(groups, return_inverse=True)[1].astype(np.int64)
+    except TypeError as error:
+        raise InvalidInput(f"groups must be texts or numbers: {error}.") from error
     return numbers

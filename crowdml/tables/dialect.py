@@ -42,7 +42,7 @@ class CsvDialect:
             text = text.replace(",", ".")
         elif self.decimal == "," and "." in text:
             raise ValueError(f"a point in {cell!r}")
-        value = float(text) if text else math.nan
+        value = _float(text) if text else math.nan
         if math.isinf(value):
             raise ValueError(f"{cell!r} is not finite")
         return None if math.isnan(value) else value
@@ -121,10 +121,17 @@ def rows(
 def is_number(field: str) -> bool:
     """Decide whether a cell holds a number."""
     try:
-        float(field)
+        _float(field)
     except ValueError:
         return False
     return True
+
+
+def _float(text: str) -> float:
+    """Read a number as every spreadsheet writes it; Python alone also reads 1_000 and １."""
+    if "_" in text or not text.strip().isascii():
+        raise ValueError(f"{text!r} is not a number")
+    return float(text)
 
 
 def separators(row: list[str]) -> str:

@@ -3,6 +3,7 @@
 import difflib
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from crowdml.errors import InvalidInput
 from crowdml.visible import visible
@@ -81,6 +82,8 @@ def check_kind(name: str, value: object, kind: type | tuple[type, ...], words: s
     kinds = kind if isinstance(kind, tuple) else (kind,)
     if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
         raise InvalidInput(f"{name} must be {words}, found {quoted(value)}.")
+    if isinstance(value, str | Path) and "\0" in str(value):
+        raise InvalidInput(f"{name} must not have a null character, found {quoted(str(value))}.")
 
 
 def nearest_name(name: str, names: Sequence[str]) -> str:

@@ -114,7 +114,8 @@ def read_table(
                 return _limited(_from_json(name, file, most), most)
             return _limited(_from_csv(name, file, dialect or guess_dialect(first), most), most)
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{name} cannot be read as a .csv file: {error}") from error
+        why = getattr(error, "strerror", None) or error
+        raise InvalidInput(f"{name} cannot be read as a .csv file: {why}.") from error
 
 
 def _limited(table: Table, most: int | None) -> Table:

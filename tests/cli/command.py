@@ -1,4 +1,4 @@
-"""The command as its users run it: in a folder and an environment of its own."""
+"""Run the command as its users do, in its own folder and environment."""
 
 import gc
 import io
@@ -23,11 +23,11 @@ __all__ = ["COMMAND", "Command", "Here", "Ran", "environment", "soon"]
 
 COMMAND = [sys.executable, "-m", "crowdml"]
 PATIENCE = 300.0
-"""Seconds after which a process on a busy machine counts as hung."""
+"""The seconds after which a process counts as hung, on a busy machine."""
 
 
 def environment(folder: Path, **changes: str) -> dict[str, str]:
-    """As the test's own, but with all of a user's data in this folder, and lines that are long."""
+    """Return the test's environment, with a user's data in this folder and with long lines."""
     own = {
         "PYTHONPATH": str(Path(crowdml.__file__).parents[1]),
         "XDG_DATA_HOME": str(folder / "data"),
@@ -40,14 +40,14 @@ def environment(folder: Path, **changes: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Ran:
-    """What a command has left behind."""
+    """Hold the exit code and the output of a command."""
 
     code: int
     out: str
     err: str
 
     def json(self) -> dict[str, Any]:
-        """The one object on standard output: one line, and nothing else."""
+        """Return the object on standard output, which is one line and nothing else."""
         assert self.code == 0, self
         assert self.out.count("\n") == 1, self.out
         assert self.out.endswith("\n")
@@ -56,18 +56,18 @@ class Ran:
         return document
 
     def said(self, code: int = 0) -> str:
-        """Standard output of a command that ended with this code."""
+        """Return the standard output of a command that ended with this code."""
         assert self.code == code, self
         return self.out
 
     def error(self) -> str:
-        """The one line of a clear error, which is all that was written to standard error."""
+        """Return the one line on standard error of a command that failed."""
         lines = self.errors()
         assert len(lines) == 1, self.err
         return lines[0]
 
     def errors(self) -> list[str]:
-        """All lines of an error that has several."""
+        """Return the lines on standard error of a command that failed."""
         assert self.code == 1, self
         assert self.out == "", self.out
         lines = self.err.splitlines()
@@ -81,14 +81,14 @@ def _refuse(constant: str) -> Any:
 
 @dataclass
 class Command:
-    """`crowdml`, always in the same folder."""
+    """Run `crowdml`, always in the same folder."""
 
     folder: Path
     changes: dict[str, str] = field(default_factory=dict)
 
     @property
     def data(self) -> Path:
-        """Where devices live unless told otherwise."""
+        """Return the default folder of devices."""
         return self.folder / "data" / "crowdml"
 
     @property
@@ -120,7 +120,7 @@ class Command:
 
 @dataclass
 class Here(Command):
-    """The same entry point without a new process, which would take most of the time."""
+    """Run the same entry point without a new process, which would take most of the time."""
 
     capsys: pytest.CaptureFixture[str] | None = None
 
@@ -141,8 +141,8 @@ class Here(Command):
 
 
 def _exit_code() -> int:
-    """A process that ends with an error closes what it left open; here that must be forced."""
-    # Only what the command has made is looked at: all that the tests have loaded takes long.
+    """Run `main`, and close what a command left open, as the end of a process would."""
+    # Only objects of the command are collected: to search all objects of the tests takes long.
     gc.freeze()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)
@@ -159,7 +159,7 @@ def _exit_code() -> int:
 
 
 def soon(true: Callable[[], bool]) -> bool:
-    """Whether it becomes true before a busy machine would have made it so."""
+    """Return whether a condition becomes true in the time that a busy machine may need."""
     deadline = time.monotonic() + PATIENCE
     while not true():
         if time.monotonic() > deadline:

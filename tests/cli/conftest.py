@@ -1,4 +1,4 @@
-"""The command in a folder of its own: in a process, or where that adds nothing, in this one."""
+"""Provide the command in its own folder: in a new process, or in the process of the tests."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ def crowdml(tmp_path: Path) -> Command:
 
 @pytest.fixture
 def empty(tmp_path: Path) -> str:
-    """A server's database without tasks, where commands look for it."""
+    """Make a server's database without tasks, in the default place."""
     url = f"sqlite:///{tmp_path / 'crowdml.db'}"
     Store(url).close()
     return url

@@ -1,5 +1,4 @@
-"""What a participant loses is added up, whatever files are called, in all tasks, left ones too;
-and what was used or left is not on the disk any more."""
+"""Test that a participant's losses add up over all tasks, and that used samples are erased."""
 
 import shutil
 import sqlite3
@@ -16,7 +15,7 @@ from tests.servers import Process, create, make_directed, make_task
 
 ROWS = [f"0.1,0.2,-0.3,{k / 1000},walk\n" for k in range(1, 61)]
 RAW = 0.123456789
-"""A value of a sample, to be looked for in all files."""
+"""A value of a sample, which no file may contain."""
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +38,7 @@ def run(here: Here, source: str, *options: str) -> str:
 
 
 def test_two_runs_at_once_tell_every_line_once(crowdml: Command, server: Process) -> None:
-    """The file is long, so that they overlap; and one of them reads a copy of it."""
+    """Check it with a long file, so that the runs overlap, and with a copy of the file."""
     join(crowdml, server, "steps", "--per-device", "1e9")
     lines = [f"0.1,0.2,-0.3,{k / 1e6},walk\n" for k in range(1, 901)]
     (crowdml.folder / "samples.csv").write_text("".join(lines))
@@ -89,7 +88,10 @@ def test_leaving_and_joining_again(quick: Here, server: Process) -> None:
         "per_sample": 1.0, "per_sample_at_worst": 3.0, "per_person": 12.0, "spent": 4.0
     }  # fmt: skip
     assert spent["checkins_not_followed"] == 2
-    assert "If it is in all 2 check-ins of such samples: ε = 3" in quick("device", "ledger").said()
+    assert (
+        "If the sample is in each of the 2 check-ins with such samples: ε = 3"
+        in quick("device", "ledger").said()
+    )
 
 
 def test_tasks_on_one_file_add_up(quick: Here, server: Process) -> None:
@@ -110,14 +112,14 @@ def test_tasks_on_one_file_add_up(quick: Here, server: Process) -> None:
 
 
 def holds(folder: Path, *values: bytes) -> list[str]:
-    """Files with any of these bytes."""
+    """List the files that hold any of these bytes."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     return [path.name for path in files if any(value in path.read_bytes() for value in values)]
 
 
 @pytest.fixture
 def raw(quick: Here, server: Process) -> bytes:
-    """A device with a used sample, a check-in's worth of them, and one that waits."""
+    """Make a device with used samples, a check-in and a sample that waits."""
     rows = [f"{RAW},0.2,-0.3,{k / 1000},walk\n" for k in range(4)]
     (quick.folder / "samples.csv").write_text("".join(rows))
     join(quick, server, "steps")
@@ -153,7 +155,7 @@ def test_no_token_is_kept(quick: Here, raw: bytes) -> None:
 def test_erased_files_are_overwritten_first(
     quick: Here, raw: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Blocks that a file system gives back hold none of it, as far as it writes in place."""
+    """Check that freed blocks hold no sample, where the file system writes in place."""
     run(quick, "samples.csv")
     removed: list[bytes] = []
     unlink = Path.unlink
@@ -169,7 +171,7 @@ def test_erased_files_are_overwritten_first(
 
 
 def test_the_account_tells_no_sample(quick: Here, server: Process) -> None:
-    """Samples that can be guessed cannot be found in it either: its hashes have a key."""
+    """Check that not even a guessed sample can be found in it: its hashes have a key."""
     (quick.folder / "samples.csv").write_text("".join(ROWS[:3]))
     taken = []
     for name in ("ana", "ben"):

@@ -1,4 +1,4 @@
-"""crowdml audit, in a small way: the audit itself has tests of its own."""
+"""Test `crowdml audit` with few trials; `tests/checks` tests the audit itself."""
 
 import json
 import re
@@ -20,7 +20,7 @@ PARTS = {
 
 @pytest.fixture(autouse=True)
 def _no_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whole devices with their files take long, and are audited in `tests/checks`."""
+    """Leave out devices with files, which take long and are audited in `tests/checks`."""
     monkeypatch.setattr(audit, "WholeDevice", Python)
 
 
@@ -57,13 +57,13 @@ def test_a_table(quick: Here) -> None:
     assert "evaluate" in ran
     assert "count" in ran
     assert "BROKEN" not in ran
-    assert "is called broken with a chance of at most 1e-09" in ran
+    assert "is called broken is at most 1e-09" in ran
     said = quick("audit", "--mechanism", "gaussian", "--trials", 300).said()
     assert "claimed ε at δ = 1e-06" in said
 
 
 def test_undecided(quick: Here) -> None:
-    """Not passed, since it could not have failed; and how many trials decide it."""
+    """Check that too few trials do not pass, and that the message has the number needed."""
     ran = quick("audit", "--epsilon", 10, "--trials", 2000)
     assert ran.code == 1
     assert ran.out.count("undecided: needs") == 4
@@ -73,7 +73,7 @@ def test_undecided(quick: Here) -> None:
 
 
 def test_broken(quick: Here, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A coin that always falls on the same side tells everything."""
+    """Check that randomness with one outcome is found."""
     monkeypatch.setattr(Choice, "coin", 2**64)
     ran = quick("audit", "--epsilon", 1, "--trials", 2000)
     assert ran.code == 1
@@ -87,7 +87,7 @@ def test_broken(quick: Here, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_cannot_be_audited(quick: Here) -> None:
-    assert quick("audit", "--epsilon", 0).error() == "epsilon must be above 0, found 0."
+    assert quick("audit", "--epsilon", 0).error() == "--epsilon must be above 0, found 0."
     assert "must lie in 1e-13 … 40" in quick("audit", "--epsilon", "41").error()
     assert "at least 100, found 99" in quick("audit", "--trials", 99).error()
     wrong = quick("audit", "--mechanism", "magic").error()

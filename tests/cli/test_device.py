@@ -1,4 +1,4 @@
-"""crowdml device: a participant's whole way, against real servers."""
+"""Test `crowdml device` from joining to leaving, with real servers."""
 
 import re
 import signal
@@ -62,7 +62,7 @@ def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 
 @pytest.fixture
 def owner(server: Process, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Here:
-    """The command where the server's database is."""
+    """Return the command in the folder of the server's database."""
     return Here(tmp_path, {"CROWDML_DATABASE": server.database}, capsys)
 
 
@@ -83,7 +83,7 @@ def test_a_link_is_enough(crowdml: Command, owner: Here, server: Process) -> Non
         "It stops after 20 check-ins.",
         "What you lose:     Very weak privacy. ε = 20 for one sample in each of 20 check-ins",
         "ε = 1 for a sample and 20 for all check-ins",
-        "How to stop:       `crowdml device leave`, at any time",
+        "How to stop:       Run `crowdml device leave` at any time",
         "terms ",
     ):
         assert expected in joined.err
@@ -149,7 +149,7 @@ def test_a_name_that_leaves_the_folder(quick: Here, server: Process, name: str) 
     for link in ([f"{server.url}/join/{name}"], [server.url, "--task", name]):
         refused = quick("device", "join", *link, "--yes").error()
         hidden = not link[0].isprintable()
-        must = "a link must be" if hidden else "a task's name must be 1 to 63 lower-case letters"
+        must = "a link must" if hidden else "a task's name must be 1 to 63 lower-case letters"
         assert refused.startswith(must)
         assert refused.isprintable()
     assert list(quick.folder.iterdir()) == []
@@ -183,7 +183,7 @@ def test_joining_again_on_other_terms(quick: Here) -> None:
 
 
 def test_a_reading_in_several_samples_is_named(quick: Here, server: Process) -> None:
-    """Two readings in a window and five ticks for which one may stand, a sample at every tick."""
+    """Check it with windows of two readings, where one reading may count for five ticks."""
     shown = quick("device", "join", f"{server.url}/join/sensed", "--yes").err
     named = "One reading of your sensor is in up to 6 samples: for a reading, ε = 6."
     assert named in " ".join(shown.split())
@@ -248,7 +248,7 @@ def test_only_for_the_invited(quick: Here, owner: Here, server: Process) -> None
 
 
 def test_brackets_in_what_a_server_says_are_text(quick: Here, server: Process) -> None:
-    """Otherwise a server could hide a part of its terms from those who agree to them."""
+    """Check it, because otherwise a server could hide a part of its terms."""
     joined = quick("device", "join", f"{server.url}/join/brackets", "--yes")
     joined.said()
     assert "Steps [per hour] [/or] more" in joined.err
@@ -356,7 +356,7 @@ def test_a_file_is_taken_once(joined: Here) -> None:
 
 
 def test_a_limit_does_not_invite_to_pay_twice(quick: Here, server: Process) -> None:
-    """What did not fit into the buffer is taken by the next run, and nothing else."""
+    """Check that the next run takes only what did not fit into the buffer."""
     link = f"{server.url}/join/activity"
     quick("device", "join", link, "--yes", "--per-device", 1, "--file", "d").said()
     (quick.folder / "my samples.csv").write_text(
@@ -365,7 +365,7 @@ def test_a_limit_does_not_invite_to_pay_twice(quick: Here, server: Process) -> N
     run = ("device", "run", "--file", "d", "--source", "my samples.csv", "--wait", 1)
     assert quick(*run).said(4).splitlines() == [
         "33 samples kept, 1 check-in answered, 30 samples in the buffer",
-        "the buffer was full: the rest of my samples.csv is not taken yet",
+        "the buffer is full: the rest of my samples.csv is not taken yet",
         "stopped at your limit on ε: 30 samples wait on this device. To go on: "
         "`crowdml device limits --file d --per-device 2`, then "
         "`crowdml device run --file d --source 'my samples.csv'`.",
@@ -453,7 +453,7 @@ def test_sources_that_are_none(joined: Here) -> None:
 def test_options_of_another_kind_of_source(joined: Here, source: str, option: list[str]) -> None:
     ran = joined("device", "run", "--source", source, *option)
     assert ran.code == 2
-    assert f"{option[0]} is not for this kind of source" in ran.err
+    assert f"{option[0]} does not fit this kind of source" in ran.err
 
 
 # Sensor apps; see also tests/device/sources/test_apps.py
@@ -477,7 +477,7 @@ def test_apps_and_sources_that_do_not_go_together(
 
 
 def test_labels_of_a_running_device(owner: Here, server: Process) -> None:
-    """Set by a command, or at the start; shown to whoever asks; and erased with the device."""
+    """Check that a label is set, shown, and erased with the device."""
     assert owner("device", "join", f"{server.url}/join/sensed", "--yes", "--file", "s").code == 0
     label = ("device", "label", "--file", "s")
     assert owner(*label).said().startswith("no label is set: nothing is collected")
@@ -494,7 +494,7 @@ def test_labels_of_a_running_device(owner: Here, server: Process) -> None:
 
 
 def test_a_topic_until_it_is_stopped(joined: Here, tmp_path: Path) -> None:
-    """With TLS and a password, which stands in the environment and is never shown."""
+    """Check it with TLS and a password, which is in the environment and never shown."""
     with broker_in(tmp_path / "broker", guarded=True) as broker:
         command = Command(joined.folder, {"CROWDML_SOURCE": broker.source})
         process = command.start("device", "run", "--discovery", "--ca", broker.certificate)
@@ -549,7 +549,7 @@ def test_topics_need_paho(joined: Here) -> None:
         capture_output=True, text=True, cwd=joined.folder, env=joined.environment, timeout=PATIENCE,
     )  # fmt: skip
     sentence = Ran(done.returncode, done.stdout, done.stderr).error()
-    assert sentence.startswith("this needs paho")
+    assert sentence.startswith("this command needs paho")
     assert sentence.endswith("which is not installed. Run: pip install 'crowdml[mqtt]'")
 
 
@@ -587,7 +587,7 @@ def test_a_pause(quick: Here, owner: Here, server: Process) -> None:
         assert soon(lambda: wire.get("/v1/tasks/resting").json()["state"] == "paused")
     ran = quick("device", "run", "--source", "-", "--wait", 0.1, typed=4 * ROW)
     assert ran.said(6).startswith("4 samples kept, 0 check-ins answered, 4 samples in the buffer\n")
-    assert "stopped, as the task is paused: 4 samples wait on this device; run again" in ran.out
+    assert "stopped because the task is paused: 4 samples wait on this device. Run again" in ran.out
     owner("task", "resume", "resting").said()
     ran = quick("device", "run", "--source", "-", "--wait", 60)
     assert ran.said() == "0 samples kept, 1 check-in answered, 0 samples in the buffer\n"
@@ -599,7 +599,7 @@ def test_nobody_answers(quick: Here) -> None:
     ran = quick("device", "run", "--source", "-", "--wait", 0.1, typed=4 * ROW)
     assert ran.said(5).splitlines() == [
         "4 samples kept, 0 check-ins answered, 4 samples in the buffer",
-        "stopped without the server's answer: 4 samples wait on this device; run again later: "
+        "stopped without the server's answer: 4 samples wait on this device. Run again later: "
         "`crowdml device run --source -` with new samples only.",
     ]
     assert "Samples are kept; will try again." in ran.err
@@ -624,7 +624,7 @@ def test_a_revoked_device_stops(joined: Here, owner: Here, server: Process) -> N
     assert "the task is over for this device: " in said
 
 
-# What was told
+# What was sent
 
 
 def test_the_ledger(joined: Here) -> None:
@@ -658,7 +658,7 @@ def test_the_ledger(joined: Here) -> None:
 
 
 def test_what_a_participant_gets(joined: Here, server: Process) -> None:
-    """In words for people, and in nothing that a program passes on; and what became of it."""
+    """Check that results are printed for people, and are not part of the JSON."""
     rows = "1,0,0,0,still\n0,1,0,0,walk\n0,0,1,0,run\n"
     ran = joined("device", "run", "--source", "-", typed=30 * rows)
     for_you, bars = joined("device", "ledger").said().split("Over all tasks")[0].split("\n")[-4:-2]
@@ -708,14 +708,14 @@ def test_terms_that_changed(quick: Here) -> None:
         quick("device", "limits", "--per-sample", 5, "--per-device", 50).said()
         puppet.memory.terms = make_task(privacy__epsilon=5.0).terms.text
         ran = quick("device", "run", "--source", "-", typed=3 * ROW).said(7)
-        assert "stopped, as the terms changed: 3 samples wait on this device" in ran
+        assert "stopped because the terms changed: 3 samples wait on this device" in ran
         assert "To go on: `crowdml device agree`, then" in ran
         declined = quick("device", "agree", typed="n\n")
         assert declined.code == 1
         assert "and ε = 5 for a single sample." in declined.err
         assert "Agree to these terms?" in declined.err
         ran = quick("device", "run", "--source", "-").said(7)
-        assert "stopped, as the terms changed" in ran
+        assert "stopped because the terms changed" in ran
         assert quick("device", "agree", "--yes").said() == "agreed to the terms of activity\n"
         ran = quick("device", "run", "--source", "-").said()
         assert ran == "0 samples kept, 1 check-in answered, 0 samples in the buffer\n"
@@ -725,7 +725,7 @@ def test_terms_that_changed(quick: Here) -> None:
 def test_terms_that_change_while_they_are_read(
     quick: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A server that shows one text and has another once the participant says yes."""
+    """Check a server that changes the terms after it has shown them."""
     puppet, text = Puppet(), make_task(privacy__epsilon=0.5).terms.text
     with serving(puppet) as url:
         quick("device", "join", f"{url}/join/activity", "--yes").said()
@@ -774,11 +774,15 @@ def _pinned(command: Here) -> str:
 def test_which_device(quick: Here, tmp_path: Path, arguments: list[str]) -> None:
     folder = tmp_path / "data" / "crowdml"
     sentence = quick("device", *arguments).error()
-    assert sentence == f"which device? Say --file FILE; in {folder} there are: none."
+    assert sentence == f"{folder} must have a device, found none. Join a task, or use --file."
     folder.mkdir(parents=True)
     for name in ("b.device", "a.device"):
         (folder / name).touch()
-    assert quick("device", *arguments).error().endswith("there are: a.device, b.device.")
+    assert (
+        quick("device", *arguments)
+        .error()
+        .endswith("found a.device, b.device. Choose one with --file.")
+    )
     missing = quick("device", *arguments, "--file", "c.device").error()
     assert missing == "there is no device file c.device. Join a task first."
 
@@ -809,7 +813,7 @@ def test_files_that_are_no_devices(quick: Here) -> None:
 
 
 def test_readings_by_name(owner: Here, server: Process, tmp_path: Path) -> None:
-    """A file says once how it is read; what is not a sample names line, column and value."""
+    """Check that one note says how a file is read, and that errors name line, column and value."""
     assert owner("device", "join", f"{server.url}/join/room", "--yes", "--file", "room").code == 0
     run = ("device", "run", "--file", "room", "--wait", "0", "--source")
     (tmp_path / "a.csv").write_text("id;seen;warmth;light\n1;walk;21,5;300\n2;walk;hot;300\n")

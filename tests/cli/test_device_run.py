@@ -1,4 +1,4 @@
-"""What is said while a source is read, and when a run may call itself a success."""
+"""Test the notes of a run, and when a run is a success."""
 
 from typing import Any, cast
 
@@ -35,7 +35,7 @@ def test_a_long_source_shows_how_far_it_is(
 
 
 class Crowded:
-    """A device whose buffer another run fills, and then empties."""
+    """Be a device whose buffer another run fills, and then empties."""
 
     n_samples = 0
 

@@ -1,4 +1,4 @@
-"""`crowdml device` and device.py: the same exit codes and the same sentences."""
+"""Test that `crowdml device` and device.py have the same exit codes and sentences."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -100,7 +100,7 @@ def _token(folder: Path) -> str:
 def test_joining_again_after_a_revoke(
     device: Run, server: Process, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Unused samples stay, and the numbers of check-ins begin anew."""
+    """Check that unused samples stay, and that the numbers of check-ins begin again."""
     owner = Here(tmp_path, {"CROWDML_DATABASE": server.database}, capsys)
     link = f"{server.url}/join/thrice"
     name = device("join", link, "--yes").said().split()[-1]
@@ -123,7 +123,7 @@ def test_joining_again_after_a_revoke(
 def test_joining_again_after_a_task_was_created_anew(
     device: Run, server: Process, tmp_path: Path
 ) -> None:
-    """Samples stay where they fit the new terms; otherwise nothing is changed."""
+    """Check that samples stay where they fit the new terms, and that nothing else changes."""
     link, told = f"{server.url}/join/anew", {"privacy__epsilon": 4.0, "collection__checkins": 3}
     device("join", link, "--yes").said()
     (tmp_path / "samples.csv").write_text(ROW)

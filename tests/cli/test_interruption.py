@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: quiet, with the code that shells expect, whenever they come."""
+"""Test that Ctrl-C and SIGTERM are quiet at any time, with the exit code that shells expect."""
 
 import signal
 import subprocess
@@ -28,7 +28,7 @@ ONE_FILE = f'runpy.run_path({str(PROGRAM)!r}, run_name="__main__")'
 
 
 def as_from_a_terminal() -> None:
-    """In the child: a shell that starts tests in the background has them ignore Ctrl-C."""
+    """Let the child hear Ctrl-C: a shell that starts tests in the background has them ignore it."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
@@ -53,6 +53,33 @@ def test_a_signal_while_a_command_loads(
     assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", "")
 
 
+UNPREPARED = """
+import runpy, signal, sys
+class Loud:
+    def find_spec(self, name, path=None, target=None):
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            print(name)
+        else:
+            sys.meta_path.remove(self)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.meta_path.insert(0, Loud())
+sys.argv = ["crowdml", "task", "list"]
+{run}
+"""
+
+
+@pytest.mark.parametrize(
+    "run", [COMMAND, "from crowdml.__main__ import main; main()"], ids=["python -m", "crowdml"]
+)
+def test_ctrl_c_is_quiet_from_the_first_instruction(tmp_path: Path, run: str) -> None:
+    """Check that nothing but the package itself is loaded before the handler is set."""
+    done = subprocess.run(
+        [sys.executable, "-c", UNPREPARED.format(run=run)],
+        capture_output=True, text=True, cwd=tmp_path, env=environment(tmp_path), timeout=120,
+    )  # fmt: skip
+    assert set(done.stdout.split()) == {"crowdml", "crowdml.__main__"}
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_is_no_answer(crowdml: Command, number: signal.Signals) -> None:
     create(f"sqlite:///{crowdml.folder / 'crowdml.db'}", make_task())
@@ -72,7 +99,7 @@ def test_a_signal_is_no_answer(crowdml: Command, number: signal.Signals) -> None
 
 
 def test_what_a_signal_has_become() -> None:
-    """Python wraps an exception while it makes a class; a library may raise its own instead."""
+    """Check exceptions that Python or a library has put in place of a signal's exception."""
     wrapped = RuntimeError("Error calling __set_name__")
     wrapped.__cause__ = KeyboardInterrupt()
     instead = ImportError("no such part")

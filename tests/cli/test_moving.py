@@ -1,4 +1,4 @@
-"""crowdml device move and repin: with real servers, and nothing lost on the way."""
+"""Test `crowdml device move` and `repin` with real servers: nothing is lost."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ ROW = "0.1,0.2,-0.3,0.1,walk\n"
 
 
 class Joined:
-    """A device with two samples in its buffer and one check-in made, at a server with TLS."""
+    """Hold a device with two samples and one check-in, at a server with TLS."""
 
     def __init__(self, folder: Path, quick: Here, servers: ExitStack) -> None:
         self.folder, self.quick, self._servers = folder, quick, servers
@@ -35,7 +35,7 @@ class Joined:
         return server.start()
 
     def restored(self, tls: str = "self-signed") -> Portal:
-        """The same server elsewhere, from a backup."""
+        """Restore the same server from a backup, at another address."""
         back_up(self.server.database, self.folder / "backup")
         kind = Process if tls == "self-signed" else Portal
         other = kind(self.folder / "restored", tls)
@@ -101,7 +101,7 @@ def test_a_new_address(joined: Joined, quick: Here) -> None:
 
 
 def test_servers_that_are_not_the_same(joined: Joined, quick: Here) -> None:
-    """Other terms, no such task, a task that never met this device; the certificate unsaid."""
+    """Check other terms, a missing task, a task without this device, and no fingerprint."""
     changed = joined.serve("changed", make_task(privacy__epsilon=2.0))
     stranger = joined.serve("stranger", make_task())
     empty = joined.serve("empty")
@@ -116,7 +116,9 @@ def test_servers_that_are_not_the_same(joined: Joined, quick: Here) -> None:
         assert refused.code == 1
         assert words in refused.err, refused.err
     assert quick("device", "move", stranger.url, "--yes").code == 1
-    assert "must be to the task" in quick("device", "move", f"{empty.url}/join/x", "--yes").error()
+    assert (
+        "must lead to the task" in quick("device", "move", f"{empty.url}/join/x", "--yes").error()
+    )
     assert joined.state() == before
 
 
@@ -146,7 +148,7 @@ def test_an_authority_vouches_for_the_server(
     assert joined.state() == before
     crowdml.changes["SSL_CERT_FILE"] = str(root)
     moved = crowdml("device", "move", url, "--yes")
-    assert "to any that the system's authorities vouch for" in moved.err
+    assert "to any that an authority of this system has signed" in moved.err
     assert moved.code == 0
     joined.server.stop()
     (tmp_path / "rows").write_text(ROW)

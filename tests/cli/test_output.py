@@ -1,4 +1,4 @@
-"""Files that commands write."""
+"""Test the files that commands write."""
 
 from pathlib import Path
 

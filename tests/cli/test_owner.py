@@ -1,4 +1,4 @@
-"""crowdml owner: adding, listing and removing who may steer tasks in the portal."""
+"""Test `crowdml owner`: add, list and remove the owners of the portal."""
 
 import os
 import pty
@@ -83,7 +83,7 @@ def test_on_a_terminal_it_asks_twice_and_shows_nothing(
         while more := os.read(terminal, 1000):
             shown += more
     except OSError:
-        pass  # Linux says so when the other end of a terminal is closed.
+        pass  # Linux raises this error when the other end of a terminal is closed.
     os.close(terminal)
     _, status = os.waitpid(child, 0)
     same = second == PASSWORD

@@ -1,4 +1,4 @@
-"""crowdml plan: from a task file to advice, and back into the file."""
+"""Test `crowdml plan`: from a task file to advice, and back into the file."""
 
 import re
 from pathlib import Path
@@ -35,7 +35,7 @@ def test_a_file_from_standard_input(quick: Here, file: Path) -> None:
 
 def test_what_the_file_itself_gives(quick: Here, file: Path) -> None:
     said = quick("plan", file, *CROWD).said()
-    assert "As it is in the file: This crowd" in " ".join(said.split())
+    assert "With the settings in the file: This crowd" in " ".join(said.split())
 
 
 def test_words_for_people(quick: Here, file: Path) -> None:
@@ -47,7 +47,7 @@ def test_words_for_people(quick: Here, file: Path) -> None:
     assert sum(line.strip().startswith("→ ") for line in said.splitlines()) == 2, (
         "a row, and what → is"
     )
-    assert "ε person: what a person loses at most" in " ".join(said.split())
+    assert "ε person: the most that a person loses" in " ".join(said.split())
     assert "10% lie" in said
     assert "of the devices lie as hard as a server lets them" in " ".join(said.split())
     assert "…" not in said, "the table has room"
@@ -86,7 +86,7 @@ def test_a_picture(quick: Here, file: Path, tmp_path: Path) -> None:
 
 @pytest.fixture
 def room(tmp_path: Path, quick: Here) -> tuple[Path, Path]:
-    """A task with a start, and its pilot: 5 people with 8 rows each."""
+    """Make a task with a start, and its pilot of 5 people with 8 rows each."""
     rows = [f"p{k % 5},{20 + (7 * k) % 11 / 2},{'warm' if (7 * k) % 11 > 5 else 'cold'}\n"
             for k in range(40)]  # fmt: skip
     pilot, file = tmp_path / "pilot.csv", tmp_path / "room.toml"
@@ -125,7 +125,7 @@ def test_a_new_task_has_the_recommended_epsilon(
 
 
 def test_a_start_needs_data(quick: Here, room: tuple[Path, Path]) -> None:
-    assert "Give the pilot by --data FILE" in quick("plan", room[0], *CROWD, "--json").err
+    assert "Name the pilot with --data FILE" in quick("plan", room[0], *CROWD, "--json").err
     assert "need --data FILE" in quick("plan", room[0], *CROWD, "--label", "vote").error()
 
 
@@ -137,7 +137,7 @@ def test_rows_that_constants_make_short(quick: Here, room: tuple[Path, Path]) ->
         line for line in file.read_text().splitlines() if not line.startswith(("start", "pilot"))
     ]
     file.write_text(re.sub(r"\nlength = \S+", "\nlength = 50.0", "\n".join(lines)))
-    assert "note: the task's center, scale and length leave" in quick(*plan).err
+    assert "note: the task's center, scale and length must bring" in quick(*plan).err
 
 
 def test_data_by_name_for_a_task_without_a_start(quick: Here, room: tuple[Path, Path]) -> None:
@@ -170,7 +170,7 @@ def test_a_wrong_file_is_named_by_its_fields(quick: Here, file: Path) -> None:
     file.write_text(STEPS.replace("count = 5", "count = 0"))
     assert "features.count must be" in quick("plan", file, *CROWD).err
     file.write_text(STEPS.replace("epsilon = 4.0", 'mechanism = "laplace"\nepsilon = inf'))
-    assert "a plan is for a task with privacy" in quick("plan", file, *CROWD).error()
+    assert "a plan needs a task with privacy" in quick("plan", file, *CROWD).error()
 
 
 def test_a_plan_for_nobody_s_privacy_says_so(quick: Here, file: Path) -> None:

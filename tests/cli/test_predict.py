@@ -1,4 +1,4 @@
-"""crowdml predict, and crowdml.load_model behind it: from a file and from a live server."""
+"""Test `crowdml predict` and `crowdml.load_model`, with files and with a live server."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +20,7 @@ NUMBER = made(KINDS["ridge"], np.array([[1.0, 2.0, 0.0, 0.0]]), np.array([0.5]))
 
 @pytest.fixture
 def predict(quick: Here, tmp_path: Path) -> Here:
-    """With two models and a file at hand."""
+    """Return the command in a folder with two models and a file."""
     (tmp_path / "modes.npz").write_bytes(write_model(MODEL, "npz"))
     (tmp_path / "modes.json").write_bytes(write_model(MODEL, "json"))
     (tmp_path / "hinge.json").write_bytes(
@@ -47,10 +47,10 @@ def test_where_the_answer_is_known_the_error_is_said(predict: Here) -> None:
     lines = "1,0,0,0,walk\n0,1,0,0,run\n0,0,1,0,\n"
     ran = predict("predict", "modes.npz", "--source", "-", typed=lines)
     assert ran.said() == "walk\nbus\nrun\n"
-    assert ran.err == "error 0.5 over the 2 lines that have an answer\n"
+    assert ran.err == "error 0.5 over 2 lines with an answer\n"
     lines = '{"x": [0.5, 0.25, 0, 0], "y": 2.5}\n{"x": [1, 0, 0, 0], "y": null}\n'
     ran = predict("predict", "number.json", "--source", "-", typed=lines)
-    assert ran.err == "root_mean_square_error 1 over the 1 lines that have an answer\n"
+    assert ran.err == "root_mean_square_error 1 over 1 line with an answer\n"
 
 
 def test_readings_by_name_in_their_own_units(predict: Here, tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_readings_by_name_in_their_own_units(predict: Here, tmp_path: Path) -> N
         *room, "--csv", ";,", "--label", "seen", typed="warmth;seen;light\n30,5;bus;300\n"
     )
     assert (ran.said(), ran.err.splitlines()[1]) == (
-        "bus\n", "error 0 over the 1 lines that have an answer")  # fmt: skip
+        "bus\n", "error 0 over 1 line with an answer")  # fmt: skip
     for lines, words in (
         ("light,warmht\n1,2\n", "'warmth' is missing, found 'warmht'. Did you mean 'warmth'?"),
         ("light,warmth\n1,hot\n", "line 2: column 'warmth' must be a finite number, found 'hot'."),
@@ -89,7 +89,7 @@ def test_probabilities(predict: Here) -> None:
     assert sum(map(float, chances)) == pytest.approx(1)
     for model in ("hinge.json", "number.json"):
         error = predict("predict", model, "--source", "rows.csv", "--probabilities").error()
-        assert error.startswith("--probabilities is for models of the kind softmax, found ")
+        assert error.startswith("--probabilities needs a model of the kind softmax, found ")
 
 
 def test_as_one_object(predict: Here) -> None:

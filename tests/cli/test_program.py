@@ -1,4 +1,4 @@
-"""crowdml program: a server that hands out another program is found."""
+"""Test that `crowdml program` finds a server with another program."""
 
 from collections.abc import Iterator
 
@@ -28,7 +28,7 @@ def test_the_command_compares_what_a_server_hands_out(
     changed = known | {"web/chance.js": "0" * 64, "web/none.js": "0" * 64}
     monkeypatch.setattr("crowdml.portal.pages.handed_out", lambda: changed)
     sentence = quick(*pinned).error()
-    assert f"2 of {len(changed)} files differ" in sentence
+    assert f"found 2 of {len(changed)} that differ" in sentence
     assert "release: web/chance.js, web/none.js." in sentence
 
 

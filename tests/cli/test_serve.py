@@ -1,4 +1,4 @@
-"""crowdml serve: what it promises to print, and what it refuses to do."""
+"""Test what `crowdml serve` prints, and what it rejects."""
 
 import hashlib
 import json
@@ -68,7 +68,7 @@ def test_a_certificate_of_its_own(crowdml: Command) -> None:
 
 
 def test_a_token_for_the_metrics(crowdml: Command) -> None:
-    """By the environment, where no list of processes shows it."""
+    """Check the environment variable, which no list of processes shows."""
     port = free_port()
     crowdml.changes["CROWDML_METRICS_TOKEN"] = "open-sesame"
     with serving(crowdml, "--port", port) as process, closing(Wire(port)) as wire:
@@ -78,14 +78,14 @@ def test_a_token_for_the_metrics(crowdml: Command) -> None:
 
 
 def test_a_log_for_programs(crowdml: Command) -> None:
-    """Everything is in it, and nothing is beside it; the same with several workers."""
+    """Check that every line is JSON, with one worker and with several."""
     for workers in (1, 2):
         port = free_port()
         options = ("--port", port, "--workers", workers, "--log-format", "json")
         with serving(crowdml, *options) as process:
             assert process.stderr is not None
             before: list[str] = []
-            # Whoever waits for a line that does not come reads the end of the file instead.
+            # A reader who waits for a missing line reads the end of the file instead.
             hung = threading.Timer(PATIENCE, process.kill)
             hung.start()
             while process.poll() is None and len(before) < workers + 1:
@@ -145,7 +145,7 @@ def test_a_swapped_certificate_and_key(quick: Here) -> None:
     _, other = self_signed(quick.folder / "other", "localhost")
     port = free_port()
     swapped = quick("serve", "--port", port, "--tls", f"{key},{certificate}").error()
-    assert swapped == f"{key} must have a certificate in PEM, found a key. Say --tls CERT,KEY."
+    assert swapped == f"{key} must have a certificate in PEM, found a key. Use --tls CERT,KEY."
     wrong = quick("serve", "--port", port, "--tls", f"{certificate},{other}").error()
     assert wrong.startswith(f"{other} must be the key of the certificate {certificate}")
 

@@ -1,4 +1,4 @@
-"""`crowdml simulate`: fields, sweeps, figures, and one clear line for what is wrong."""
+"""Test `crowdml simulate`: fields, sweeps, figures and errors."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +16,7 @@ DIGITS = ("simulate", "--dataset", "digits", "--devices", 50)
 
 @pytest.fixture
 def planned(tmp_path: Path) -> Callable[..., tuple[str, ...]]:
-    """The command with a plan file of these lines."""
+    """Run the command with a plan file of these lines."""
 
     def command(*lines: str) -> tuple[str, ...]:
         (tmp_path / "plan.toml").write_text("\n".join(lines))
@@ -71,7 +71,7 @@ def test_several_values_are_a_sweep(quick: Quick) -> None:
 
 
 def test_nothing_needs_to_be_tuned(quick: Quick) -> None:
-    """Without a word on rates, and one check-in from each device."""
+    """Check it without a rate, with one check-in from each device."""
     found = quick(
         "simulate", "--dataset", "digits", "--batch", 5, "--epsilon", 10, "--trials", 2, "--json"
     ).json()
@@ -166,7 +166,7 @@ def test_check_ins_are_limited_and_shared_with_evaluators(quick: Quick, planned:
     everyone = quick(*planned(*given), "--json").json()
     assert found["rate"] > everyone["rate"], "planned for those that train"
     counted = quick(*planned(*given, "evaluators = 0.2", "counters = 0.1"), "--json").json()
-    assert counted["rate"] == pytest.approx(found["rate"]), "those who count do not train either"
+    assert counted["rate"] == pytest.approx(found["rate"]), "counters do not train either"
 
 
 @pytest.mark.parametrize("optimizer", ["adagrad", "dual-averaging", "average-gradient"])
@@ -212,7 +212,7 @@ def test_people_have_a_table_and_are_told_what_passes_cost(quick: Quick) -> None
     assert "test error" in said
     assert "±" in said
     assert "20" in said
-    assert "told P times" in said
+    assert "is in P check-ins" in said
 
 
 def test_a_table_fits_the_screen_and_says_what_to_compare_with(
@@ -237,7 +237,7 @@ def test_samples_without_use_are_told(quick: Quick) -> None:
     assert "Left over" in said
     said = quick(*DIGITS, "--batch", 100, "--epsilon", 10).said()
     assert "100 %" in said
-    assert "no device had b samples: nothing was learnt" in said
+    assert "Rows with 0 check-ins learnt nothing" in said
 
 
 def test_devices_may_be_late_leave_and_differ(quick: Quick, planned: Planned) -> None:

@@ -1,4 +1,4 @@
-"""A command loads what it needs, and nothing that only other commands need."""
+"""Test that a command loads nothing that only other commands need."""
 
 import subprocess
 import sys
@@ -19,7 +19,7 @@ main()
 
 
 def loaded(folder: Path, *arguments: str) -> set[str]:
-    """The modules that a command has loaded when it ends."""
+    """Return the modules that a command has loaded when it ends."""
     done = subprocess.run(
         [sys.executable, "-c", REPORT, *arguments],
         capture_output=True, text=True, cwd=folder, env=environment(folder), timeout=120,
@@ -43,7 +43,7 @@ def test_help_loads_no_command(tmp_path: Path) -> None:
 
 
 def test_a_list_of_tasks_loads_no_migration_and_no_server(crowdml: Command) -> None:
-    """Alembic makes the database when it is first used, and is not needed again."""
+    """Check that Alembic is loaded only to make the database."""
     task = crowdml("task", "new").said().replace('"Say ', '"We say ')
     (crowdml.folder / "task.toml").write_text(task)
     assert "alembic" in loaded(crowdml.folder, "task", "create", "task.toml")

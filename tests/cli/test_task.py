@@ -1,4 +1,4 @@
-"""crowdml task: from an empty file to a model."""
+"""Test `crowdml task`, from an empty file to a model."""
 
 from contextlib import closing
 from pathlib import Path
@@ -26,7 +26,7 @@ def test_the_life_of_a_task(crowdml: Command, quick: Here) -> None:
     hash_ = terms_hash(Task.from_toml(starter).terms.text)
     assert crowdml("task", "create", "steps.toml").said() == (
         f"created steps; its terms have the hash {hash_}\n"
-        "phones cannot take part: no [features.sensor]\n"
+        "phones cannot take part: the task has no [features.sensor]\n"
     )
     (row,) = crowdml("task", "list", "--json").json()["tasks"]
     assert set(row) >= SUMMARY
@@ -34,7 +34,7 @@ def test_the_life_of_a_task(crowdml: Command, quick: Here) -> None:
     assert (row["state"], row["devices"], row["checkins"]) == ("running", 0, 0)
     assert (row["mechanism"], row["epsilon"]) == ("direction", 4.0)
     asked = quick("task", "stop", "steps")
-    assert (asked.code, "Say --yes" in asked.err) == (1, True)
+    assert (asked.code, "Use --yes" in asked.err) == (1, True)
     assert quick("task", "stop", "steps", typed="n\n").code == 1
     for command, state in (("pause", "paused"), ("resume", "running"), ("stop", "stopped")):
         done = quick("task", command, "steps", typed="y\n")
@@ -48,7 +48,7 @@ def test_the_life_of_a_task(crowdml: Command, quick: Here) -> None:
 
 def test_a_task_is_edited_and_deleted(quick: Here) -> None:
     create("sqlite:///crowdml.db", make_task("walks"))
-    assert "something to change" in quick("task", "edit", "walks").error()
+    assert "edit needs a change, found none" in quick("task", "edit", "walks").error()
     assert (
         quick("task", "edit", "walks", "--title", "Steps", "--updates", 9).said()
         == "edited walks\n"
@@ -60,7 +60,7 @@ def test_a_task_is_edited_and_deleted(quick: Here) -> None:
 
 
 def test_a_task_that_ended_by_itself_is_reopened(quick: Here) -> None:
-    """And until then, no command says that it runs."""
+    """Check it, and that no command calls the task running before."""
     soon = {"stop__error": 0.9, "stop__samples": 3, "stop__devices": 1, "stop__window": 20}
     task = make_task("walks", privacy__epsilon=float("inf"), **soon)
     create("sqlite:///crowdml.db", task)
@@ -76,7 +76,7 @@ def test_a_task_that_ended_by_itself_is_reopened(quick: Here) -> None:
         assert learner.state == "reached"
     for command in ("resume", "pause", "stop"):
         sentence = quick("task", command, "walks").error()
-        assert "has ended: its target error is reached. `crowdml task reopen` goes on." in sentence
+        assert "has ended: its target error is reached. `crowdml task reopen` continues it." in sentence
     (listed,) = quick("task", "list", "--json").json()["tasks"]
     assert listed["state"] == quick("task", "show", "walks", "--json").json()["state"] == "reached"
     assert quick("task", "reopen", "walks").said() == "walks is running\n"
@@ -109,7 +109,7 @@ def test_phones_need_a_sensor(quick: Here, tmp_path: Path) -> None:
 
 @pytest.fixture
 def database(quick: Here) -> str:
-    """A task with a device and three check-ins, in the default place."""
+    """Make a task with a device and three check-ins, in the default place."""
     database = "sqlite:///crowdml.db"
     task = make_task("walks", model__intercept=True)
     create(database, task)
@@ -230,7 +230,7 @@ def test_a_task_that_is_not_there(quick: Here, empty: str, command: str) -> None
 
 def test_devices_and_invites_that_make_no_sense(quick: Here, database: str) -> None:
     assert "no device 'nobody'" in quick("task", "revoke", "nobody").error()
-    assert "everyone may join walks without one" in quick("task", "invite", "walks").error()
+    assert "Everyone may join walks without an invite" in quick("task", "invite", "walks").error()
     create(database, make_task("club", enrolment__mode="invite"))
     assert (
         "--uses must lie in 1 … 1,000,000,000, found 0"

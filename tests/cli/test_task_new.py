@@ -1,4 +1,4 @@
-"""crowdml task new: a task file that a pilot has filled in, or nothing at all."""
+"""Test `crowdml task new`: a task file that a pilot has filled in, or no file."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -44,7 +44,7 @@ def test_from_a_pilot_to_a_task(quick: Here, pilot: Path, tmp_path: Path) -> Non
     kept = text, (tmp_path / "room.start.npz").read_bytes()
     for name in ("room.toml", "other.toml"):
         again = quick("task", "new", "room", "--pilot", "pilot.csv", "--out", name).error()
-        assert "exists, and is not overwritten" in again
+        assert "must be new, found an old one" in again
     assert kept[1] == (tmp_path / "room.start.npz").read_bytes()
     assert not (tmp_path / "other.toml").exists()
 

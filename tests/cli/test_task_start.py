@@ -1,4 +1,4 @@
-"""crowdml task create with a start beside the task file."""
+"""Test `crowdml task create` with a start beside the task file."""
 
 from pathlib import Path
 

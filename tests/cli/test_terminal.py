@@ -1,4 +1,4 @@
-"""What comes from elsewhere never steers the terminal: a server that lies with all its texts."""
+"""Test that a server's texts cannot control the terminal."""
 
 import json
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ ROW = "0.1,0.2,-0.3,0.1,still\n"
 
 
 class Trickster(Puppet):
-    """Puts them into every text that it may write."""
+    """Put control characters into every text of a server."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ def trickster() -> Iterator[tuple[Trickster, str]]:
 
 
 def shown(ran: Ran) -> str:
-    """All that was written, where every character but a line break can be seen."""
+    """Return what was written; every character but a line break must be visible."""
     written = ran.out + ran.err
     assert not [c for c in written.replace("\n", "") if not c.isprintable()], repr(written)
     return written

@@ -1,4 +1,4 @@
-"""Exit codes, help, and what is said when a part is not installed."""
+"""Test exit codes, help, and the message for a part that is not installed."""
 
 import subprocess
 import sys
@@ -19,7 +19,7 @@ from tests.cli.command import Command, Here, Ran, environment
 
 
 def words(command: typer.core.TyperGroup, *before: str) -> list[tuple[str, ...]]:
-    """Every command that there is, as it is typed."""
+    """List every command, as it is typed."""
     found: list[tuple[str, ...]] = [before] if before else []
     for name, child in command.commands.items():
         if isinstance(child, typer.core.TyperGroup):
@@ -83,7 +83,7 @@ def test_wrong_usage(quick: Here, arguments: list[str]) -> None:
 
 
 def numbers() -> Iterator[tuple[tuple[str, ...], str, type]]:
-    """Every option of every command that is a number: the command, the option, its type."""
+    """List every option that is a number: the command, the option and its type."""
     for path in words(group()):
         command: Any = group()
         for word in path:
@@ -104,7 +104,7 @@ NUMBERS = list(numbers())
 def test_every_number_has_a_range(
     quick: Here, command: tuple[str, ...], option: str, kind: type
 ) -> None:
-    """No nan and no negative number passes; inf does only where ε may be ∞, as `--help` says."""
+    """Check that nan and negative numbers are rejected, and inf except for an ε."""
     infinite = option in ("--epsilon", "--per-sample", "--per-device") and command != ("audit",)
     for value in ("-1", *(("nan", *(() if infinite else ("inf",))) if kind is float else ())):
         said = quick(*command, option, value).error()
@@ -121,7 +121,7 @@ def test_without_a_command_there_is_help(quick: Here, arguments: list[str]) -> N
 
 
 def test_what_a_system_refuses_is_one_line(quick: Here, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name that no folder takes, or memory that is not there."""
+    """Check a name that is too long for a folder, and a lack of memory."""
     error = quick("device", "ledger", "--file", "x" * 300).error()
     assert error == f"File name too long: {'x' * 300}"
 
@@ -130,7 +130,7 @@ def test_what_a_system_refuses_is_one_line(quick: Here, monkeypatch: pytest.Monk
 
     monkeypatch.setattr("crowdml.cli.predict.load_model", too_much)
     error = quick("predict", "m.npz", "--source", "-").error()
-    assert error == "this needs more memory than there is. Ask for less."
+    assert error == "the command needs more memory than this machine has. Ask for less."
 
 
 @pytest.mark.parametrize("host", ["a..b", ".x", 70 * "a", "["])

@@ -127,7 +127,7 @@ class Stating:
         learner.ingest(arrivals(task, CROWD, crowd))
         text = model_card(learner)
         (pill,) = re.findall(
-            r"\*\*(.*)\.\*\* Participants who do not choose a limit are told this", text
+            r"\*\*(.*)\.\*\* Participants who do not choose a limit read this", text
         )
         leaves, lost = re.findall(r"^> (.*)$", text, re.M)
         return Stated(pill, leaves, lost)

@@ -165,7 +165,7 @@ def test_wrong_settings_are_refused(settings: dict[str, Any], message: str) -> N
 
 
 def test_groups_must_fit() -> None:
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+    with pytest.raises(ValueError, match="groups must have one entry for each of the"):
         CrowdClassifier().fit(GRID, SIDE, groups=PERSON[:-1])
 
 

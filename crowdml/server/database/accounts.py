@@ -13,6 +13,7 @@ from crowdml.server.database.connection import Database
 from crowdml.server.database.passwords import hash_password
 from crowdml.server.database.tokens import new_token, token_sha256
 from crowdml.server.throttle import spend
+from crowdml.tables import check_kind
 
 SESSION_SECONDS = 12 * 3600
 COMMAND_LINE = "command line"
@@ -51,6 +52,8 @@ class Accounts:
 
     def add(self, name: str, password: str) -> None:
         """Add an owner, or give a known owner a new password and end their sessions."""
+        check_kind("an owner's name", name, str, "a text")
+        check_kind("a password", password, str, "a text")
         if not name.isidentifier() or len(name) > 63:
             raise InvalidInput(
                 f"an owner's name must be letters, digits and _ (63 at most), found {name[:80]!r}."

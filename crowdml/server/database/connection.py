@@ -43,7 +43,9 @@ class Database(ABC):
 
     def __init__(self, engine: sa.Engine) -> None:
         self._engine = engine
-        self.name = engine.url.render_as_string(hide_password=True)
+        # As people write it: the driver is not part of what they typed.
+        shown = engine.url.set(drivername=engine.dialect.name)
+        self.name = shown.render_as_string(hide_password=True)
         self._connection = engine.connect()
 
     def close(self) -> None:

@@ -1,5 +1,6 @@
 """Open a database by its URL, and bring its tables up to date."""
 
+import re
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
@@ -11,6 +12,7 @@ from crowdml.server.database import schema
 from crowdml.server.database.connection import Database
 from crowdml.server.database.postgresql import PostgreSql
 from crowdml.server.database.sqlite import Sqlite
+from crowdml.tables import check_kind
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 VERSIONS = sorted(file.name[:4] for file in MIGRATIONS.glob("versions/*.py"))
@@ -28,6 +30,7 @@ def open_database(url: str, create: bool = True) -> Database:
         create: Whether to make a database that does not exist or is empty; otherwise a mistyped
             name is an error.
     """
+    check_kind("the database", url, str, "a URL such as sqlite:///crowdml.db")
     scheme = url.partition(":")[0].partition("+")[0]
     # Without a file the database would be in memory, invisible to other processes.
     if scheme not in ("sqlite", "postgresql") or url.rstrip("/") == "sqlite:":
@@ -61,7 +64,12 @@ def _require_own(file: Path, create: bool) -> None:
             raise CrowdmlError(f"there is no database {file}. {NAME_IT}")
         return
     address = f"{file.absolute().as_uri()}?mode=rw"
-    # Whatever cannot be read here is reported when the database is opened.
+    if file.is_dir():
+        raise CrowdmlError(f"a database must be a file, found the folder {file}. {NAME_IT}")
+    if not create and file.is_file() and not file.stat().st_size:
+        # To open an empty file would write to it.
+        raise CrowdmlError(f"the database {file} has no tables yet. {NAME_IT}")
+    # What cannot be read here is reported when the database is opened.
     with suppress(sqlite3.Error), closing(sqlite3.connect(address, uri=True)) as db:
         names = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
         if names and "alembic_version" not in names:
@@ -85,9 +93,10 @@ def _why(url: str, error: sa.exc.DatabaseError) -> str:
     """Explain SQLite's "unable to open database file": a folder may be missing."""
     file = sa.make_url(url).database if url.startswith("sqlite") else None
     folder = Path(file).parent if file else None
+    why = re.sub(r"\[Errno -?\d+\] ", "", str(error.orig)).strip()
     if folder is not None and not folder.is_dir():
         return f"there is no folder {folder}. Create it, or name another file"
-    return str(error.orig).strip()
+    return f"{why}. {NAME_IT}".removesuffix(".") if "not a database" in why else why.rstrip("?.")
 
 
 def _migrate(database: Database, create: bool) -> None:

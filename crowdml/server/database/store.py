@@ -22,6 +22,7 @@ from crowdml.server.database.nodes import Nodes
 from crowdml.server.database.opening import open_database
 from crowdml.server.database.owner_settings import DELETED, OwnerSettings
 from crowdml.server.database.tokens import new_token, token_sha256
+from crowdml.tables import check_kind
 
 DEEDS = {"running": Phrase("resumed"), "paused": Phrase("paused"), "stopped": Phrase("stopped")}
 """What an owner does to bring a task into each state that is theirs to choose."""
@@ -64,6 +65,7 @@ class Store:
     # Tasks
 
     def create_task(self, task: Task, by: str = COMMAND_LINE) -> TaskRow:
+        check_kind("task", task, Task, "a Task, such as Task.from_toml makes")
         row = {
             "name": task.name,
             "document": msgspec.json.encode(task).decode(),

@@ -51,8 +51,10 @@ async def read(receive: Receive, body: IncomingBody) -> bytes:
     while more and read <= limit and len(parts) < most_parts:
         message = await receive()
         if message["type"] == "http.disconnect":
-            # The server calls a chunk that is none a lost connection, too, and still answers.
-            words = Phrase("the body must arrive whole, found an end or a chunk that is none.")
+            # A malformed chunk is reported as a lost connection too, but it can still be answered.
+            words = Phrase(
+                "the body must arrive whole, found a broken chunk or an early end. Send it again."
+            )
             raise rejected("invalid-request", words)
         parts.append(message.get("body", b""))
         read += len(parts[-1])
@@ -63,13 +65,18 @@ async def read(receive: Receive, body: IncomingBody) -> bytes:
     if read > limit:
         raise _too_large(limit)
     if more:
-        words = Phrase("the body must come in at most {n} parts.", n=most_parts)
+        words = Phrase(
+            "the body must come in at most {n} parts, found more. Send larger parts.", n=most_parts
+        )
         raise rejected("too-large", words)
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def _too_large(limit: int) -> Rejected:
-    return rejected("too-large", Phrase("the body must be at most {n} bytes.", n=limit))
+    return rejected(
+        "too-large",
+        Phrase("the body must be at most {n} bytes, found more. Send a shorter one.", n=limit),
+    )
 
 
 def decode(decoder: "msgspec.json.Decoder[T]", body: bytes) -> T:

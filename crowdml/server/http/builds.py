@@ -53,7 +53,7 @@ class Exports:
     """Cache the newest file of each task in each format and coding.
 
     Args:
-        most_bytes: The memory for files; the one that nobody has asked for longest goes first.
+        most_bytes: The memory for files; the file with the oldest request is dropped first.
     """
 
     def __init__(self, builds: Builds, most_bytes: int) -> None:
@@ -61,7 +61,7 @@ class Exports:
         self._files: OrderedDict[Hashable, ExportedFile] = OrderedDict()
 
     async def file(self, learner: Learner, format: str, coding: str) -> ExportedFile:
-        """Return the model of now or later; raise `Rejected` while nothing is learnt."""
+        """Return the current model or a newer one; raise `Rejected` while nothing is learnt."""
         key, asked = (learner.id, format, coding), learner.published.version
         file = self._files.get(key)
         while file is None or file.version < asked:

@@ -23,7 +23,7 @@ class Dispatcher:
     check-in itself.
 
     Args:
-        app: All else.
+        app: The router of all other requests.
         route: The route of check-ins, with `{task}` in its path.
         refuse: Makes the answer to a refusal.
         fail: Makes the answer to a fault.

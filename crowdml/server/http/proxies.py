@@ -27,7 +27,7 @@ class Front:
         url: What links and QR codes begin with; None for the address of each request.
         proxies: Addresses and networks, separated by commas, whose word on scheme,
             host and visitor counts.
-        fingerprint: That of the certificate, where people have to compare it.
+        fingerprint: The certificate's fingerprint, where people have to compare it.
 
     >>> Front("https://example.org/crowd/").prefix
     '/crowd'

@@ -36,7 +36,7 @@ async def refuse_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     kind = "method-not-allowed" if error.status_code == 405 else "not-found"
     detail = Phrase(
-        "{method} {path} is not part of the protocol.",
+        "{method} {path} is not part of the protocol. See /v1/openapi.json.",
         method=request.method,
         path=request.url.path[:200],
     )

@@ -120,7 +120,11 @@ async def events(request: Request) -> Response:
     counts = service.counts
     if counts.listeners >= service.settings.most_listeners:
         n = counts.listeners
-        words = Phrase("{n} listen already. Ask for the statistics now and then instead.", n=n)
+        words = Phrase(
+            "no more listeners are allowed at once, found {n}. Ask for the statistics from time to "
+            "time.",
+            n=n,
+        )
         raise rejected("unavailable", words, retry_after=30)
 
     async def stream() -> AsyncIterator[bytes]:
@@ -167,9 +171,14 @@ async def alive(request: Request) -> Response:
 async def ready(request: Request) -> Response:
     service = _service(request)
     if not service.ready:
-        raise rejected("unavailable", Phrase("the server is starting or stopping."))
+        raise rejected(
+            "unavailable", Phrase("the server is starting or stopping. Try again in a few seconds.")
+        )
     if trouble := service.heartbeat.trouble:
-        raise rejected("unavailable", Phrase("nothing can be stored: {why}.", why=trouble))
+        raise rejected(
+            "unavailable",
+            Phrase("the server cannot store anything: {why}. Try again later.", why=trouble),
+        )
     return PlainTextResponse("ready\n")
 
 

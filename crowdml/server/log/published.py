@@ -1,4 +1,4 @@
-"""What devices and people may see of a task."""
+"""Hold what devices and people may see of a task."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,11 +24,11 @@ from crowdml.types import Array
 
 @dataclass(frozen=True)
 class Published:
-    """One version of a task, whole: w, its number, the state and the sums belong together.
+    """Hold one whole version of a task: w, its number, the state and the sums belong together.
 
-    Made after a commit and never changed, so any thread may read it at any time. It refers to
-    values that the fold replaces and never changes; what readers want to have computed or encoded
-    is made when the first of them asks, once.
+    A version is made after a commit and never changed, so any thread may read it at any time. It
+    refers to values that the fold replaces and never changes. Answers are computed and encoded
+    once, when the first reader asks for them.
     """
 
     task: Task
@@ -49,7 +49,7 @@ class Published:
 
     @classmethod
     def of(cls, fold: Fold, state: State) -> "Published":
-        """The fold as it is now, in the state that its owner wants it to be in."""
+        """Make the version of the current fold, in the state that the owner has chosen."""
         return cls(
             task=fold.task,
             terms_sha256=fold.terms_sha256,
@@ -75,7 +75,7 @@ class Published:
         return f'"{self.version}-{self.state}{suffix}"'
 
     def body(self, role: Role = Role.TRAIN, coding: str = "") -> bytes:
-        """The answer to a check-out in a content coding, made when the first device asks for it.
+        """Return the answer to a check-out in a content coding, made at the first request.
 
         A check-in that evaluates gets the exported model, so that reports are about the model that
         people use. A check-in without a role trains and evaluates, and gets both.
@@ -88,7 +88,7 @@ class Published:
         return known
 
     def has_body(self, role: Role, coding: str) -> bool:
-        """Whether `body` has nothing to make."""
+        """Return whether the answer to such a check-out is already made."""
         return (role is Role.EVALUATE, coding) in self._bodies
 
     def _body(self, role: Role) -> bytes:
@@ -111,7 +111,7 @@ class Published:
 
     @cached_property
     def course(self) -> Course:
-        """How the task went so far, up to this version."""
+        """Return the history of the task up to this version."""
         points = self.points
         if self.version and (not points or points[-1].version < self.version):
             points = (*points, self.newest)
@@ -122,19 +122,19 @@ class Published:
 
     @cached_property
     def error(self) -> Estimate | None:
-        """The error of the exported model as it is now."""
+        """Return the error of the current exported model."""
         return error_now(self.reports.clustered, self.version, self.mechanism.error_variance)
 
     def statistics(self, devices: int, now: float) -> Statistics:
-        """The statistics of this version, at a time in seconds since 1970.
+        """Return the statistics of this version, at a time in seconds since 1970.
 
-        How many devices have joined changes between two versions.
+        `devices` is an argument because devices join between two versions.
         """
         pace = self.course.pace(now)
         return msgspec.structs.replace(self._lasting, devices=devices, checkins_per_minute=pace)
 
     def event(self, devices: int, now: float) -> bytes:
-        """The statistics as a server-sent event, encoded once a second for all listeners."""
+        """Return the statistics as a server-sent event, encoded once a second for all."""
         key = devices, int(now)
         known = self._events.get(key)
         if known is None:
@@ -146,12 +146,12 @@ class Published:
 
     @cached_property
     def _events(self) -> dict[tuple[int, int], bytes]:
-        """The newest event, by what it depends on besides the version."""
+        """Keep the newest event, by what it depends on besides the version."""
         return {}
 
     @cached_property
     def _lasting(self) -> Statistics:
-        """The statistics, without what depends on the clock or on who joins."""
+        """Compute the statistics that depend neither on the clock nor on new devices."""
         totals, newest, promise = self.totals, self.newest, self.task.terms.promise
         return Statistics(
             state=self.state,

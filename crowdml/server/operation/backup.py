@@ -1,8 +1,8 @@
-"""A backup in one file, taken while servers run, and its way back into SQLite or PostgreSQL.
+"""Write a backup to one file while servers run, and restore it into SQLite or PostgreSQL.
 
-The archive is a zip with a SQLite database, wherever the tables came from, and the certificate.
-Both ways are the same copy of rows, each in one transaction. So a backup moves between the two
-kinds of database, and one that is older than this version is migrated when it is opened.
+The archive is a zip with the certificate and a SQLite database, whatever kind the tables came from.
+Backup and restore copy rows in one transaction each. So a backup can move between the two kinds of
+database, and a backup of an older version is migrated when it is opened.
 """
 
 import errno
@@ -24,8 +24,8 @@ from crowdml.server.settings import Settings
 
 TABLES = "crowdml.db"
 PAGE = 1000
-# Whoever signed out after the backup must not be signed in again by it, nodes come and go, and
-# joins are forgotten after a day.
+# An owner who signed out after the backup must not be signed in again by it. Nodes come and go, and
+# joins are deleted after a day.
 PASSING = (schema.sessions, schema.attempts, schema.nodes, schema.joins, schema.network_keys)
 COPIED = [table for table in schema.metadata.sorted_tables if table not in PASSING]
 
@@ -34,7 +34,7 @@ NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class Contents(NamedTuple):
-    """How much a backup holds."""
+    """Count what a backup holds."""
 
     tasks: int
     devices: int
@@ -42,7 +42,14 @@ class Contents(NamedTuple):
 
 
 def back_up(database: str, file: Path) -> Contents:
-    """Write everything to a file that only its owner can read; it appears when it is whole."""
+    """Write everything to a file that only its owner can read; it appears when it is whole.
+
+    A file that exists is replaced only if it is a backup: a mistyped name must not cost a database.
+    """
+    if file.is_file() and not _is_backup(file):
+        raise InvalidInput(
+            f"only a backup is replaced by a backup, found another file at {file}. Name a new file."
+        )
     try:
         with TemporaryDirectory(prefix=".crowdml-backup-", dir=file.parent) as folder:
             contents = _read(database, Path(folder) / TABLES)
@@ -58,7 +65,7 @@ def back_up(database: str, file: Path) -> Contents:
 
 
 def restore(database: str, file: Path) -> Contents:
-    """Put a backup into a database that holds nothing, or change nothing."""
+    """Put a backup into an empty database, or raise and change nothing."""
     new = new_file(database)
     try:
         return _restore(database, file)
@@ -69,6 +76,13 @@ def restore(database: str, file: Path) -> Contents:
     except BaseException:
         remove_new(new)
         raise
+
+
+def _is_backup(file: Path) -> bool:
+    if not zipfile.is_zipfile(file):
+        return not file.stat().st_size
+    with zipfile.ZipFile(file) as archive:
+        return TABLES in archive.namelist()
 
 
 def _restore(database: str, file: Path) -> Contents:
@@ -82,7 +96,7 @@ def _restore(database: str, file: Path) -> Contents:
         ):
             _require_empty(connection, database)
             contents = _copy(rows, target, connection)
-            # Before the commit: tables without their certificate would lock every device out.
+            # Before the commit: without the certificate, no device could connect to the tables.
             _put_certificate(Path(folder), Settings(database=database).folder)
             target.notify()
     return contents
@@ -98,12 +112,12 @@ def _read(database: str, tables: Path) -> Contents:
         contents = _copy(rows, target, connection)
     if not contents.tasks:
         shown = sa.make_url(database).render_as_string(hide_password=True)
-        raise InvalidInput(f"{shown} must hold a task, found none. Is it the right database?")
+        raise InvalidInput(f"{shown} must hold a task, found none. Name the right --database.")
     return contents
 
 
 def _new_tables(tables: Path) -> Database:
-    """A database for a copy, beside the backup; what fails there is said of the backup."""
+    """Make a database for a copy beside the backup; its errors are reported as the backup's."""
     try:
         return open_database(f"sqlite:///{tables}")
     except CrowdmlError as error:
@@ -120,7 +134,7 @@ def _copy(rows: sa.Connection, target: Database, connection: sa.Connection) -> C
             connection.execute(sa.insert(table), [dict(row) for row in page])
             copied[table.name] += len(page)
     target.count_on()
-    # Of a deleted task a row without a name stays, so that its number is not used again.
+    # A deleted task keeps a row without a name, so that its number is not used again.
     state = schema.tasks.c.state
     query = sa.select(sa.func.count()).select_from(schema.tasks).where(state == DELETED)
     copied["tasks"] -= connection.execute(query).scalar_one()
@@ -132,7 +146,7 @@ def _require_empty(connection: sa.Connection, database: str) -> None:
         if connection.execute(sa.select(table).limit(1)).first():
             shown = sa.make_url(database).render_as_string(hide_password=True)
             raise InvalidInput(
-                f"a backup is restored into an empty database, found {table.name} in {shown}. "
+                f"a backup must be restored into an empty database, found {table.name} in {shown}. "
                 "Name another --database."
             )
 
@@ -148,7 +162,7 @@ def _pack(whole: Path, tables: Path, home: Path) -> None:
 
 
 def _unpack(file: Path, folder: Path) -> None:
-    """Known names only, each against its checksum."""
+    """Unpack the known files, and verify their checksums."""
     try:
         with zipfile.ZipFile(file) as archive:
             names = {TABLES, *archive.namelist()} & {TABLES, CERTIFICATE, KEY}
@@ -161,11 +175,13 @@ def _unpack(file: Path, folder: Path) -> None:
                 f"cannot write the contents of {file} to {folder.parent}: {error.strerror}. "
                 "Make room, or set TMPDIR to a folder that has it."
             ) from error
+        if isinstance(error, OSError) and error.strerror:
+            raise InvalidInput(f"cannot read the backup {file}: {error.strerror}.") from error
         raise InvalidInput(f"{file} must be a whole backup, found a fault: {error}.") from error
 
 
 def _require_room(file: Path, folder: Path, n_bytes: int) -> None:
-    """Refuse an archive that would fill the disk, before a byte of it is unpacked."""
+    """Reject an archive that would fill the disk, before anything is unpacked."""
     free = shutil.disk_usage(folder).free
     if n_bytes > free // 2:  # half of it for the database that it goes into
         raise InvalidInput(
@@ -175,13 +191,13 @@ def _require_room(file: Path, folder: Path, n_bytes: int) -> None:
 
 
 def _put_certificate(source: Path, home: Path) -> None:
-    """Beside the tables; another one that is there already stays, and stops everything."""
+    """Put the certificate beside the tables; raise if another certificate is there."""
     files = [source / name for name in (CERTIFICATE, KEY)]
     found = {file.name: file.read_bytes() for file in files if file.exists()}
     for name, pem in found.items():
         if (home / name).exists() and (home / name).read_bytes() != pem:
             raise InvalidInput(
-                f"{home / name} must be that of the backup, found another. Move it away first."
+                f"{home / name} must be the file in the backup, found another. Move it away first."
             )
     for name, pem in found.items():
         (home / name).touch(mode=0o600)
@@ -190,7 +206,7 @@ def _put_certificate(source: Path, home: Path) -> None:
 
 
 def _flush(path: Path) -> None:
-    """Wait until the disk has it."""
+    """Wait until a file is on the disk."""
     number = os.open(path, os.O_RDONLY)
     try:
         os.fsync(number)

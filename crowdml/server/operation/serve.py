@@ -1,4 +1,4 @@
-"""Running the server: equal processes with an event loop each, TLS unless it talks to itself."""
+"""Run the server: equal processes with an event loop each, and TLS beyond loopback."""
 
 import asyncio
 import resource
@@ -42,12 +42,12 @@ lock must not wait for long behind the one that reads requests."""
 
 @dataclass(frozen=True)
 class Address:
-    """Where to listen, and with which certificate.
+    """Name where to listen, and with which certificate.
 
     Args:
         tls: `self-signed`, `CERT,KEY` with two file names, or None for plain HTTP.
-        insecure_http: Allow plain HTTP beyond loopback.
-        front: What stands in front of it, if anything does.
+        insecure_http: Allow plain HTTP to other machines.
+        front: The proxy in front of the server, if there is one.
     """
 
     host: str = "127.0.0.1"
@@ -62,7 +62,7 @@ class Address:
         if self.tls is None and not (self.insecure_http or is_loopback(self.host)):
             raise InvalidInput(
                 f"plain HTTP is for loopback only, found host {self.host}. Use --tls self-signed, "
-                "or --tls CERT,KEY, or say --insecure-http if something in front adds TLS."
+                "or --tls CERT,KEY, or --insecure-http if a proxy adds TLS."
             )
 
     @property
@@ -105,7 +105,7 @@ def serve(
     if workers == 1:
         work(announce)
     else:
-        # The tables are made once, before several would make them.
+        # The tables are made once, before several processes start.
         Store(settings.database).close()
         run_workers(work, workers, announce)
         announce(f"{workers} workers ended")
@@ -118,14 +118,14 @@ def serve_here(
     make_app: MakeApp,
     announce: Announce,
 ) -> None:
-    """Serve in this process. Several may share an address: the system deals connections out."""
+    """Serve in this process; the system spreads connections over processes with one address."""
     start_logging(settings.log_format)
     sys.setswitchinterval(SWITCH)
     run_loop(_run(make_app(settings, address.front), address, files, announce))
 
 
 def run_loop(main: Coroutine[Any, Any, T]) -> T:
-    """As `asyncio.run`, on the faster loop where that is installed."""
+    """Run a coroutine as `asyncio.run` does, on the faster loop where it is installed."""
     try:
         import uvloop
     except ImportError:
@@ -153,7 +153,7 @@ async def _run(
             address=address.host,
             port=address.port,
             interface=Interfaces.ASGINL,
-            # With HTTP/2 offered, it would wait for the first byte for ever.
+            # With HTTP/2 offered, the server would wait for the first byte without a limit.
             http=HTTPModes.http1,
             http1_settings=HTTP1Settings(header_read_timeout=int(1000 * settings.head_seconds)),
             websockets=False,
@@ -169,7 +169,7 @@ async def _run(
         def end() -> None:
             app.state.service.close()
             server.stop()
-            # Somebody may read an answer slowly, or not at all.
+            # A client may read an answer slowly, or not at all.
             loop.call_later(settings.stop_seconds, serving.cancel)
 
         for number in ENDING:
@@ -188,7 +188,7 @@ async def _run(
 
 
 def _connections(wanted: int) -> int:
-    """As many as are wanted, or as the system has files for: without one, nobody is let in."""
+    """Return the most connections: the setting, or less where the system has too few open files."""
     least, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     files = wanted + OWN_FILES
     if least != resource.RLIM_INFINITY and least < files:
@@ -199,7 +199,7 @@ def _connections(wanted: int) -> int:
 
 
 def _check_free(address: Address) -> None:
-    """Granian shares a port that is taken; two servers behind one address would be a surprise."""
+    """Raise if another server uses the address: Granian would share its port without a word."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
         with socket.socket(family) as probe:

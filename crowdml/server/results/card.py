@@ -1,4 +1,4 @@
-"""The model card: what hubs and people should know of a model before they use it."""
+"""Write the model card: what hubs and people should know about a model before they use it."""
 
 import json
 from collections.abc import Iterator
@@ -20,25 +20,24 @@ from crowdml.server.results.reports import statistics
 from crowdml.visible import visible
 
 MEANINGLESS = 0.25
-"""A share known to within this much is not known."""
+"""The margin above which an estimated share counts as unknown."""
 
 WIDE = 0.1
 LIMITS = (
     "## Limits of use",
-    "- It was made for the purpose above. Participants agreed to that purpose; to use it for "
-    "another, ask the owner.",
-    "- It has learnt only from people who chose to take part. How often it is wrong for other "
-    "people, places or sensors is not known, nor how often for one label or one group of people.",
-    "- Labels are what participants said, and nobody has checked them.",
-    "- A linear model of the features above, learnt through noise: not for decisions that can "
-    "harm somebody if they are wrong.",
-    "- ε is a promise to participants about what they told. It says nothing about people "
-    "whose features are put into the model later.",
+    "- Participants agreed to the purpose above. Ask the owner before you use it for another.",
+    "- The model learnt only from people who chose to take part. Its error is not known for other "
+    "people, places or sensors, nor for each label or each group of people.",
+    "- Labels come from participants, and nobody has checked them.",
+    "- It is a linear model of the features above, learnt through noise. Do not use it for "
+    "decisions that can harm somebody if they are wrong.",
+    "- ε is a promise to participants about what they sent. It does not protect people whose "
+    "features are put into the model later.",
 )
 
 
 def model_card(learner: Learner) -> str:
-    """Markdown with the YAML head that model hubs read; refused while nothing is learnt."""
+    """Write Markdown with the YAML head that model hubs read; raise while nothing is learnt."""
     task, about, now = learner.task, learnt_model(learner.published).about, statistics(learner)
     head = "\n".join(_yaml(_metadata(task, about, now)))
     sections = (_learnt(task, now), _quality(task, now), _privacy(task, about), LIMITS)
@@ -49,7 +48,7 @@ def model_card(learner: Learner) -> str:
 
 
 def _escaped(text: str) -> str:
-    """The text without HTML, links and images: hubs show cards to others than their owners.
+    """Remove HTML, links and images from a text: hubs show cards to strangers.
 
     >>> _escaped("a <script> & ![x](//evil)")
     'a &lt;script> &amp; !\\\\[x](//evil)'
@@ -58,12 +57,15 @@ def _escaped(text: str) -> str:
 
 
 def _line(text: str) -> str:
-    """A text of an owner on one line, so that it begins no paragraph or heading of its own."""
+    """Put an owner's text on one line, so that it cannot begin a paragraph or a heading."""
     return visible(" ".join(text.split()))
 
 
 def _metadata(task: Task, about: About, now: Statistics) -> dict[str, Any]:
-    """https://huggingface.co/docs/hub/model-cards: what is not known there is passed over."""
+    """Make the head of the card; hubs skip fields that they do not know.
+
+    See https://huggingface.co/docs/hub/model-cards.
+    """
     kind = "tabular-classification" if about.labels else "tabular-regression"
     metadata: dict[str, Any] = {
         "license": "unknown",
@@ -101,7 +103,7 @@ def _metadata(task: Task, about: About, now: Statistics) -> dict[str, Any]:
 
 
 def _yaml(value: Any, indent: str = "") -> Iterator[str]:
-    """Nested lists and objects in blocks; JSON's scalars are YAML's."""
+    """Write nested lists and objects as YAML blocks; JSON's scalars are valid YAML."""
     items = value.items() if isinstance(value, dict) else ((None, each) for each in value)
     for key, each in items:
         start = f"{indent}-" if key is None else f"{indent}{key}:"
@@ -145,16 +147,16 @@ def _quality(task: Task, now: Statistics) -> Iterator[str]:
         what = f"are off by more than {terms.model.tolerance:g} {terms.target.unit}".rstrip()
     estimate = _known_error(now)
     if estimate is None:
-        yield "Not known: too few check-ins have counted errors to tell them from the noise."
+        yield "Not known: too few check-ins have counted errors, so noise hides the result."
         return
     yield (
         f"Of its predictions, {estimate_said(estimate)} {what}, with 95 % confidence. This is "
-        "estimated from noisy counts of errors on samples of participants before they were learnt "
-        "from. The counts are about this model and about its earlier versions; the band allows for "
-        "what has changed since, for noise, and for people who differ."
+        "estimated from noisy counts of errors on participants' samples, before the model learnt "
+        "from them. The counts are about this model and its earlier versions. The range allows for "
+        "changes since then, for noise, and for differences between people."
     )
     if estimate.margin > WIDE:
-        yield "That is a wide band. Test the model on data of your own before you rely on it."
+        yield "That is a wide range. Test the model on your own data before you rely on it."
 
 
 def _privacy(task: Task, about: About) -> Iterator[str]:
@@ -162,7 +164,7 @@ def _privacy(task: Task, about: About) -> Iterator[str]:
     yield "## Privacy"
     if not promise.private:
         yield f"**NOT PRIVATE.** {promise.sentences['not_private']}"
-    yield f"**{promise.level.pill}.** Participants who do not choose a limit are told this:"
+    yield f"**{promise.level.pill}.** Participants who do not choose a limit read this:"
     yield f"> {' '.join(map(str, promise.what_leaves))}"
     yield f"> {' '.join(map(str, promise.what_is_lost))}"
     words = f", which {MECHANISMS[about.mechanism].words}" if promise.private else ""
@@ -171,8 +173,8 @@ def _privacy(task: Task, about: About) -> Iterator[str]:
     start = task.terms.model.start
     if start is not None and start.rows is not None:
         yield (
-            "- **Outside of this promise** are the people of the pilot that the model starts from: "
-            "their samples were not hidden."
+            "- **Not protected** are the people of the pilot that the model starts from: their "
+            "samples were not hidden."
         )
     yield f"- **Terms** that every participant agreed to, by SHA-256: `{about.terms_sha256}`"
 
@@ -196,6 +198,6 @@ def _rows(task: Task) -> str:
 
 
 def _known_error(now: Statistics) -> Estimate | None:
-    """Of the exported model as it is now; None where the band is too wide to say much."""
+    """Return the error of the current exported model; None where the estimate is too uncertain."""
     estimate = now.error
     return estimate if estimate and estimate.margin < MEANINGLESS else None

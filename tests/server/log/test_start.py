@@ -56,7 +56,7 @@ def test_the_card_names_the_start(store: Store) -> None:
     card = model_card(learner)
     sentence = "The model starts from a pilot of 200 samples of 4 people (our office)."
     assert f"- **Start**: {sentence}" in card
-    assert "**Outside of this promise** are the people of the pilot" in card
+    assert "**Not protected** are the people of the pilot" in card
 
 
 def test_a_changed_start_stops_the_task(store: Store) -> None:

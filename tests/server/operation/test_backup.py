@@ -108,13 +108,31 @@ def test_another_archive_is_rejected(tmp_path: Path) -> None:
 
 def test_an_empty_database_is_not_backed_up(tmp_path: Path) -> None:
     """Check that a mistyped path does not replace last night's backup by an empty one."""
-    (tmp_path / "backup").write_text("last night's")
+    with zipfile.ZipFile(tmp_path / "backup", "w") as archive:
+        archive.writestr("crowdml.db", "last night's")
+    whole = (tmp_path / "backup").read_bytes()
     with pytest.raises(CrowdmlError, match="there is no database"):
         back_up(url(tmp_path), tmp_path / "backup")
     Store(url(tmp_path)).close()
     with pytest.raises(InvalidInput, match="must hold a task, found none"):
         back_up(url(tmp_path), tmp_path / "backup")
-    assert (tmp_path / "backup").read_text() == "last night's"
+    assert (tmp_path / "backup").read_bytes() == whole
+
+
+@pytest.mark.parametrize("name", ["crowd.db", "rows.csv", "other.zip"])
+def test_only_a_backup_is_replaced(tmp_path: Path, name: str) -> None:
+    """Check that a mistyped name costs neither the database itself nor another file."""
+    create(url(tmp_path), make_task())
+    (tmp_path / "rows.csv").write_text("0.1,walk\n")
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
+        archive.writestr("letter.txt", "Dear Ann")
+    before = (tmp_path / name).read_bytes()
+    with pytest.raises(InvalidInput, match="only a backup is replaced by a backup, found another"):
+        back_up(url(tmp_path), tmp_path / name)
+    assert (tmp_path / name).read_bytes() == before
+    (tmp_path / "night").touch()
+    assert back_up(url(tmp_path), tmp_path / "night") == Contents(1, 0, 0)
+    assert back_up(url(tmp_path), tmp_path / "night") == Contents(1, 0, 0)
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:

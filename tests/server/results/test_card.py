@@ -89,7 +89,7 @@ def test_what_people_read(store: Store) -> None:
         "learnt from 300 check-ins of 30 devices.",
         "Your device sends numbers from which your samples can be worked out.",
         task.terms.owner, task.terms.contact, task.terms.purpose, "- **Answer**: still, walk, run.",
-        "with 95 % confidence", "That is a wide band.", "ε = 300, for everything that you send",
+        "with 95 % confidence", "That is a wide range.", "ε = 300, for everything that you send",
         "**ε** = 300.0, **δ** = 0, for one person.", terms_hash(task.terms.text),
         "## Limits of use", 'load_model("activity.npz")',
     ):  # fmt: skip

@@ -28,7 +28,7 @@ def see_failing(wire: Wire, reason: str) -> None:
     await_ready(wire, False)
     reply = wire.get("/readyz")
     assert (reply.status, problem_kind(reply)) == (503, "unavailable")
-    assert reply.json()["detail"] == f"nothing can be stored: {reason}."
+    assert reply.json()["detail"] == f"the server cannot store anything: {reason}. Try again later."
     assert wire.get("/healthz").status == 200
     assert "crowdml_nodes" in wire.get("/metrics").body.decode()
 
