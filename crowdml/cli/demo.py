@@ -61,7 +61,7 @@ def demo(
         if json:
             print_json(result)
             return
-        _explain(result, task, console)
+        explain(result, task, console)
         if console.is_terminal:
             _keep_open(portal, console)
 
@@ -79,7 +79,7 @@ def demo(
     run_demo(wanted, console, show)
 
 
-def _explain(result: "Result", task: str, console: Console) -> None:
+def explain(result: "Result", task: str, console: Console) -> None:
     where = "people who took no part" if task == "activity" else "samples that took no part"
     console.print(
         f"\n[bold]error {result.error:.3f}[/bold] on {where}; with all data in one place it would "
