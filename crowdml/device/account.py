@@ -45,7 +45,7 @@ CREATE TRIGGER record_is_append_only BEFORE UPDATE ON record
     BEGIN SELECT RAISE(ABORT, 'the record is append-only'); END;
 """
 FAR = 10_000
-"""Lines without a sample after which no more of a file is looked up; its marks still tell."""
+"""Lines without a sample after which the search in a file ends; marks still find repetitions."""
 
 BOOK = "INSERT INTO told (checkin, server, task, followed, event) VALUES (?, ?, ?, ?, ?)"
 ENTER = "INSERT INTO record (device, number, checkin) VALUES (?, ?, ?)"

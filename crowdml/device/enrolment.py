@@ -145,7 +145,7 @@ def joined_again(
     shown, agreed = join_options.get("terms_sha256"), terms_hash(known.terms)
     if shown and shown != agreed:
         raise TermsChanged(
-            f"{file} has joined on the terms {agreed}, and those shown are {shown}. Say `crowdml "
+            f"{file} has joined on the terms {agreed}, and those shown are {shown}. Run `crowdml "
             "device agree`, or leave first."
         )
     return replace(known, limits=join_options.get("limits") or known.limits)

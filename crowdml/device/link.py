@@ -62,5 +62,7 @@ def read_link(url: str, task: str | None = None) -> Link:
         if found and name:
             return Link(f"{parts.scheme}://{parts.netloc}{prefix}", check_name(task or name))
     if not task:
-        raise InvalidInput(f"which task? Give its link, https://HOST/join/TASK, found {url!r}.")
+        raise InvalidInput(
+            f"a link must name a task, https://HOST/join/TASK, found {url!r}. Copy the whole link."
+        )
     return Link(url.rstrip("/"), check_name(task))

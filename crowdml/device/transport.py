@@ -177,7 +177,7 @@ class HttpTransport:
         answer = response.read(LARGEST_ANSWER + 1)
         if len(answer) > LARGEST_ANSWER:
             self._connection.close()
-            raise Unreachable(f"an answer may have at most {LARGEST_ANSWER} bytes.")
+            raise Unreachable(f"an answer must have at most {LARGEST_ANSWER:,} bytes, found more.")
         if response.status >= 500:
             problem = read_problem(response.status, answer)
             raise Unreachable(problem.detail, problem.extra.get("retry_after"))

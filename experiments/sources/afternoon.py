@@ -89,7 +89,7 @@ LOSS, TWICE, LATE = 0.02, 0.05, 0.1
 
 @dataclass(frozen=True)
 class Result:
-    """What became of one afternoon.
+    """Hold what became of one afternoon.
 
     Args:
         samples: Features and label of each, as they were kept.
@@ -115,7 +115,7 @@ class Result:
 
 
 class Recorder(DeviceStore):
-    """A device's file that remembers every sample it has kept."""
+    """Open a device's file, and remember every sample that it has kept."""
 
     kept: list[tuple[bytes, float]]
 
@@ -128,7 +128,7 @@ class Recorder(DeviceStore):
 
 
 class SimulatedClock:
-    """The time in the recording, in nanoseconds."""
+    """Return the time in the recording, in nanoseconds."""
 
     def __init__(self) -> None:
         self.ns = START
@@ -139,7 +139,7 @@ class SimulatedClock:
 
 @contextmanager
 def taking_part(folder: Path, url: str) -> Iterator[tuple[Device, Recorder, Callable[[], Result]]]:
-    """A device that joins, a connection for its samples, and what became of them."""
+    """Join with a device; return it, a connection for its samples, and what became of them."""
     file = folder / "device"
     waiting = Waiting(base=0.05, longest=0.2, slot=0.0)
     Device.join(url, "afternoon", file=file, limits=Limits(1e6, 1e6)).close()
@@ -165,7 +165,7 @@ def through_csv(folder: Path, url: str, moments: list[Moment]) -> Result:
 
 
 def through_http(folder: Path, url: str, messages: list[Message]) -> Result:
-    """Sensor Logger posts; the device listens."""
+    """Let Sensor Logger post, and the device listen."""
     with taking_part(folder, url) as (device, store, result):
         intake = Intake(store, "sensor-logger")
         listener = Listener(ListenAddress("http", "127.0.0.1", 0, "secret"), intake)
@@ -188,7 +188,7 @@ def through_http(folder: Path, url: str, messages: list[Message]) -> Result:
 
 
 def through_mqtt(folder: Path, url: str, source: str, publish: Callable[[], None]) -> Result:
-    """Sensor Logger publishes with QoS 0; the device reads the topic."""
+    """Let Sensor Logger publish with QoS 0, and the device read the topic."""
     from crowdml.device.sources.mqtt import Broker, client_of, listen
 
     with taking_part(folder, url) as (device, store, result):
@@ -197,7 +197,7 @@ def through_mqtt(folder: Path, url: str, source: str, publish: Callable[[], None
         broker, quiet = Broker(address, client), [0, time.monotonic()]
 
         def done() -> bool:
-            """No message has come for ten seconds after the first."""
+            """Return whether no message has come for ten seconds after the first."""
             if intake.fed.lines != quiet[0]:
                 quiet[:] = [intake.fed.lines, time.monotonic()]
             return bool(quiet[0]) and time.monotonic() - quiet[1] > 10
@@ -208,7 +208,7 @@ def through_mqtt(folder: Path, url: str, source: str, publish: Callable[[], None
 
 
 def through_termux(folder: Path, url: str, moments: list[Moment]) -> Result:
-    """termux-sensor writes into a pipe; the person sets labels by a command."""
+    """Let termux-sensor write into a pipe, and the person set labels by a command."""
     with taking_part(folder, url) as (device, store, result):
         clock = SimulatedClock()
         intake = Intake(store, "termux", clock=clock)
@@ -229,7 +229,7 @@ def through_termux(folder: Path, url: str, moments: list[Moment]) -> Result:
 
 
 def through_one_file(folder: Path, url: str, moments: list[Moment]) -> Result:
-    """termux-sensor writes into a pipe of `device.py`, which needs nothing but Python."""
+    """Let termux-sensor write into a pipe of `device.py`, which needs only Python."""
     folder.mkdir()
     file, kept = str(folder / "device.sqlite"), list[tuple[bytes, float]]()
     memory, clock, n_read = one_file_device.Memory(file), SimulatedClock(), [0]
@@ -267,7 +267,7 @@ def through_one_file(folder: Path, url: str, moments: list[Moment]) -> Result:
 
 
 def through_phyphox(folder: Path, url: str, moments: list[Moment]) -> Result:
-    """phyphox keeps its buffers; the device asks, loses the phone now and then, and asks again."""
+    """Ask phyphox for its buffers, lose the phone now and then, and ask again."""
     with taking_part(folder, url) as (device, store, result), ExitStack() as stack:
         clock = SimulatedClock()
         intake = Intake(store, "phyphox", clock=clock)
@@ -301,13 +301,13 @@ def working(work: Callable[[], None]) -> Iterator[threading.Thread]:
 
 
 def same_clock(moments: list[Moment]) -> list[Moment]:
-    """With times from 0 on, as a source counts them from its first reading."""
+    """Return the moments with times from 0 on, as a source counts from its first reading."""
     return [moment._replace(ms=moment.ms - moments[0].ms) for moment in moments]
 
 
 @contextmanager
 def serving(folder: Path) -> Iterator[str]:
-    """A real server with the task."""
+    """Run a real server with the task."""
     server = ServerProcess(folder / "server")
     server.folder.mkdir(parents=True)
     with closing(Store(server.database)) as store:
@@ -322,7 +322,7 @@ def serving(folder: Path) -> Iterator[str]:
 def compare(
     folder: Path, url: str, seconds: float, mqtt: Callable[[list[Message]], Any] | None = None
 ) -> Iterator[tuple[str, int, Result, Result]]:
-    """Each source: its name, how many readings were lost, what it gave, and what the CSV gave."""
+    """Return for each source: name, number of lost readings, its result, and the CSV's."""
     moments = record(seconds)
     whole = through_csv(folder / "csv", url, moments)
     yield "termux", 0, through_termux(folder / "termux", url, moments), whole

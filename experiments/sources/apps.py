@@ -1,4 +1,4 @@
-"""What sensor apps would have sent of one recording, byte for byte in structure.
+"""Write what sensor apps would have sent of one recording, byte for byte in structure.
 
 Written from the apps' documentation and source: Sensor Logger's PUSHING.md, termux-sensor's
 SensorAPI.java, phyphox's RemoteServer.java.
@@ -24,7 +24,7 @@ START = 1_698_501_144_401_773_000
 
 
 class Moment(NamedTuple):
-    """One reading of the accelerometer: milliseconds since the first one, and the label then."""
+    """Hold a reading of the accelerometer, its milliseconds since the first, and its label."""
 
     ms: int
     x: float
@@ -38,7 +38,7 @@ class Moment(NamedTuple):
 
 
 def record(seconds: float, rate: int = 50, stretch: float = 300.0, seed: int = 0) -> list[Moment]:
-    """Someone's afternoon: a label for some minutes, a short rest without one, then the next.
+    """Make up an afternoon: a label for some minutes, a short rest without one, then the next.
 
     Times jitter by up to 3 ms, and have at most eight digits, which is what phyphox sends.
     """
@@ -56,7 +56,7 @@ def record(seconds: float, rate: int = 50, stretch: float = 300.0, seed: int = 0
 
 
 def csv_of(moments: list[Moment]) -> str:
-    """The same readings as `crowdml device run --readings` takes them."""
+    """Write the same readings as `crowdml device run --readings` takes them."""
     lines = [f"{m.ms / 1000!r},{m.x!r},{m.y!r},{m.z!r},{m.label}" for m in moments]
     return "\n".join(["time,x,y,z,label", *lines]) + "\n"
 
@@ -66,14 +66,14 @@ def csv_of(moments: list[Moment]) -> str:
 
 @dataclass(frozen=True)
 class Message:
-    """A message of Sensor Logger, and which readings are in it."""
+    """Hold a message of Sensor Logger, and its readings."""
 
     body: bytes
     moments: tuple[Moment, ...]
 
 
 def sensor_logger(moments: list[Moment], period: int = 1000) -> list[Message]:
-    """A message each `period` milliseconds; gyroscope and location interleave."""
+    """Write a message each `period` milliseconds; gyroscope and location interleave."""
     batches: dict[int, list[Moment]] = {}
     for moment in moments:
         batches.setdefault(moment.ms // period, []).append(moment)
@@ -106,7 +106,7 @@ def over_a_bad_network(
 ) -> tuple[list[Message], list[Message]]:
     """Return what arrives, in the order in which it does, and what is lost.
 
-    Messages with an annotation arrive: a lost label cannot be made up for by anybody.
+    Messages with an annotation always arrive, because nothing could replace a lost label.
     """
     chance = random.Random(seed)
     arriving: list[tuple[float, Message]] = []
@@ -131,7 +131,7 @@ def termux(moment: Moment) -> str:
 
 
 def termux_session(moments: list[Moment]) -> Iterator[str]:
-    """All that termux-sensor prints until it is interrupted."""
+    """Return everything that termux-sensor prints until it is interrupted."""
     yield "{}\n"
     for moment in moments:
         yield termux(moment)
@@ -142,7 +142,7 @@ def termux_session(moments: list[Moment]) -> Iterator[str]:
 
 
 class PhyphoxApp:
-    """phyphox's web server on a phone; `now` says how much of the recording it has by now."""
+    """Act as phyphox's web server on a phone; `now` is how many readings it has by now."""
 
     def __init__(self, moments: list[Moment], session: str = "a1b2c3") -> None:
         self.moments, self.session, self.now, self.n_answers = moments, session, 0, 0
@@ -195,8 +195,8 @@ class PhyphoxApp:
     def get(self, asked: dict[str, str]) -> bytes:
         self.n_answers += 1
         parts = []
-        for name, wish in asked.items():
-            since, _, reference = wish.partition("|")
+        for name, value in asked.items():
+            since, _, reference = value.partition("|")
             mode, first = "full", 0
             if since != "full":
                 mode, threshold = "partial", float(since)
@@ -216,6 +216,6 @@ class PhyphoxApp:
 
 
 def _eight_digits(value: float) -> str:
-    """As Java's DecimalFormat("0.#######E0")."""
+    """Round as Java's DecimalFormat("0.#######E0") does."""
     digits, _, power = f"{value:.7e}".partition("e")
     return f"{digits.rstrip('0').rstrip('.')}E{int(power)}"

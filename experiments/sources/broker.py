@@ -1,4 +1,4 @@
-"""A Mosquitto of one's own, to which Sensor Logger publishes with QoS 0."""
+"""Start a Mosquitto to which Sensor Logger publishes with QoS 0."""
 
 import shutil
 import subprocess
@@ -20,7 +20,7 @@ TOPIC = "sensor-logger"
 
 @contextmanager
 def publishing(messages: list[Message]) -> Iterator[tuple[str, Callable[[], None]]]:
-    """A broker's address, and what publishes all messages to it once somebody reads."""
+    """Return a broker's address, and a function that publishes all messages to a reader."""
     program = shutil.which("mosquitto", path="/usr/sbin:/usr/bin:/usr/local/sbin")
     assert program, "install mosquitto"
     with tempfile.TemporaryDirectory() as name:

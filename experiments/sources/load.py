@@ -1,4 +1,4 @@
-"""CPU and memory of a device that listens to Sensor Logger at 50 readings a second, in real time.
+"""Measure a device that listens to Sensor Logger at 50 readings a second, in real time.
 
 Run: python experiments/sources/load.py [SECONDS]
 """

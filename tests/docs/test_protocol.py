@@ -109,7 +109,7 @@ def test_the_terms_as_they_are_shown() -> None:
     (block,) = blocks(PROTOCOL, "json")
     shown = json.loads(block)
     assert Terms.parse(block).private
-    assert standalone.Terms(block, "activity").in_all == 4.0
+    assert standalone.Terms(block, "activity").total == 4.0
     assert _keys(shown) == _keys(json.loads(make_task(privacy__mechanism="direction").terms.text))
     (steps, slots) = re.findall(r"steps is ([\d,]+), and n is (\d+)", PROTOCOL)[0]
     assert Terms.parse(block).slots == int(slots) == -(-int(steps.replace(",", "")) // 100_000)

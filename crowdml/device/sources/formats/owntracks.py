@@ -35,7 +35,9 @@ class OwnTracks:
             return Batch(stream, [])
         time, speed = number_in(document.get("tst")), number_in(document.get("vel"))
         if not 0 <= time < LATEST:
-            raise InvalidSample(f"'tst' must be seconds since 1970, found {document.get('tst')!r}.")
+            raise InvalidSample(
+                f"'tst' must be seconds since 1970, found {str(document.get('tst'))[:40]!r}."
+            )
         if math.isnan(speed) or speed < 0:  # a speed below 0 is unknown
             return Batch(stream, [])
         return Batch(stream, [SensorReading(round(time * SECOND), speed / 3.6)], origin=0)

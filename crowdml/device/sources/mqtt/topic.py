@@ -166,4 +166,6 @@ class _AppReader:
 def check_size(payload: bytes) -> None:
     """Raise if a message is too large to be read."""
     if len(payload) > LARGEST:
-        raise InvalidSample(f"a message may have {LARGEST:,} bytes, found {len(payload):,}.")
+        raise InvalidSample(
+            f"a message must have at most {LARGEST:,} bytes, found {len(payload):,}."
+        )
