@@ -29,7 +29,7 @@ def test_the_command_compares_what_a_server_hands_out(
     monkeypatch.setattr("crowdml.portal.pages.handed_out", lambda: changed)
     sentence = quick(*pinned).error()
     assert f"found 2 of {len(changed)} that differ" in sentence
-    assert "release: web/chance.js, web/none.js." in sentence
+    assert "that differ: web/chance.js, web/none.js." in sentence
 
 
 def test_a_server_that_is_not_there(quick: Here) -> None:
