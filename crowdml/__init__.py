@@ -14,7 +14,7 @@ device.leave()
 |---|---|
 | `crowdml.device` | a device: its file, its ledger, the way to the server |
 | `crowdml.models`, `crowdml.optim` | what is learnt, and how the server steps |
-| `crowdml.privacy` | the mechanisms, exact chance, what each costs, the ledger |
+| `crowdml.privacy` | the mechanisms, exact randomness, what each costs, the ledger |
 | `crowdml.protocol` | tasks, terms and messages, where device and server meet |
 | `crowdml.server` | a server in a process of its own, and its database |
 | `crowdml.simulation` | a crowd in arrays: whether it will learn, before it exists |

@@ -92,7 +92,7 @@ STEPS_OF_SLOT, STEPS_OF_SAMPLE = 100_000, 20  # products in a slot; to read and 
 FINEST, SMALLEST = 2**16, 2.0**-500  # of whole numbers, and of a gradient that is not all zeros
 SMALLEST_VALUE = 2.0**-60  # what is smaller in a sample counts as 0
 SMALLEST_EXPONENT = -60.0
-LONGEST_PAUSE, LONGEST_WAIT = 300.0, 3600.0  # seconds: of our own accord, and as the server says
+LONGEST_PAUSE, LONGEST_WAIT = 300.0, 3600.0  # seconds: the device chooses, the server asks for
 ALL_MADE = "all check-ins that you agreed to are made. Thank you."
 COPIED = (
     "another copy of this device has sent check-ins that this copy did not know. They are in the "

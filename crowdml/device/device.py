@@ -37,7 +37,7 @@ class Device:
     Args:
         store: The device's file.
         transport: The way to the server; by default HTTPS to where the device joined.
-        chance: All that is random; by default from the operating system's secure generator.
+        chance: The source of every random value; by default the operating system's generator.
         waiting: When to try again; `Waiting(jitter=…)` hides when a minibatch became full.
         on_step: Called with the name of each step of a check-in, for progress and tests.
     """

@@ -5,7 +5,7 @@ import ssl
 from crowdml.visible import visible
 
 PLAIN_HTTP = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "UNEXPECTED_MESSAGE"}
-"""OpenSSL's words for an answer that is no TLS."""
+"""OpenSSL's words for an answer without TLS."""
 
 
 def why_unreachable(error: BaseException) -> str:

@@ -143,7 +143,7 @@ class Watch:
             if not any(re.search(pattern, complaint) for pattern in self.expected + self.allowed)
         ]
         missed = [
-            f"expected in vain: {pattern}"
+            f"expected, but did not happen: {pattern}"
             for pattern in self.expected
             if not any(re.search(pattern, complaint) for complaint in self.complaints)
         ]

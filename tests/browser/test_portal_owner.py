@@ -69,7 +69,7 @@ def test_an_owner_from_first_to_last(
 
     page.reload()
     watch.expect("console error: .* 403")
-    sign_in(page, "not this one, surely")
+    sign_in(page, "a wrong password")
     expect(page.get_by_role("alert")).to_have_text("This name and password do not belong together.")
     examine(page)
     sign_in(page, PASSWORD)

@@ -179,7 +179,7 @@ def test_joining_again_on_other_terms(quick: Here) -> None:
         puppet.memory.terms = make_task(privacy__epsilon=0.5).terms.text
         refused = quick(*arguments)
     assert (refused.code, refused.out) == (1, "")
-    assert "Say `crowdml device agree`" in refused.err.splitlines()[-1]
+    assert "Run `crowdml device agree`" in refused.err.splitlines()[-1]
 
 
 def test_a_reading_in_several_samples_is_named(quick: Here, server: Process) -> None:

@@ -57,7 +57,7 @@ def test_words_for_people(quick: Here, file: Path) -> None:
 def test_the_advice_goes_into_the_file(quick: Here, file: Path) -> None:
     found = quick("plan", file, *CROWD, "--json", "--write").json()["recommended"]
     text = file.read_text()
-    assert "epsilon = 4.0   # what a person loses in all" in text
+    assert "epsilon = 4.0   # what a person loses in total" in text
     task = Task.from_toml(text)
     assert task.terms.mechanism_name == found["mechanism"] == "direction"
     assert task.terms.collection.batch == found["batch"]

@@ -38,7 +38,7 @@ class ChoiceHiding:
 
     @property
     def title(self) -> str:
-        return say("How chance changes what is sent")
+        return say("How randomness changes what is sent")
 
     @property
     def about(self) -> str:

@@ -26,7 +26,7 @@ from crowdml.server.throttle import Throttle
 from tests.portal.calling import call
 from tests.servers import make_task
 
-FORM = urlencode({"name": "ana", "password": "not this one"}).encode()
+FORM = urlencode({"name": "ana", "password": "wrong word"}).encode()
 MODULES = [
     module.name for module in pkgutil.walk_packages(crowdml.portal.__path__, "crowdml.portal.")
 ]

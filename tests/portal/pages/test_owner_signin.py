@@ -95,7 +95,7 @@ def test_an_unknown_name_and_a_wrong_password_look_the_same(portal: Portal, name
 
 def test_attempts_are_limited_by_name(portal: Portal, name: str) -> None:
     with portal.browser() as browser:
-        attempts = (browser.sign_in(name, "not this one") for _ in range(100))
+        attempts = (browser.sign_in(name, "wrong word") for _ in range(100))
         codes = []
         for reply in attempts:
             codes.append(reply.status)
@@ -152,7 +152,7 @@ def signing_in(portal: Portal, address: str, name: str, password: str) -> int:
 
 def test_strangers_who_know_a_name_keep_nobody_out(fronted: Portal) -> None:
     for _ in range(8):
-        stranger = signing_in(fronted, "203.0.113.5", NAME, "not this one")
+        stranger = signing_in(fronted, "203.0.113.5", NAME, "wrong word")
     assert stranger == 429
     assert signing_in(fronted, "203.0.113.6", NAME, PASSWORD) == 303
 
@@ -161,7 +161,7 @@ def test_strangers_at_the_door_keep_nobody_out(fronted: Portal) -> None:
     """Forty at once from one address have two places; an owner from another one has one, too."""
 
     def attempt(n: int) -> int:
-        return signing_in(fronted, "203.0.113.5", f"name{n}", "not this one")
+        return signing_in(fronted, "203.0.113.5", f"name{n}", "wrong word")
 
     with ThreadPoolExecutor(41) as pool:
         strangers = pool.map(attempt, range(40))
