@@ -504,7 +504,7 @@ class Layout:
         if type(row) is dict:
             row = self.in_order(row) if type(row.get("x")) is list else self.by_name(row)
         if len(row) != terms.D + 1:
-            raise ValueError(f"expected {terms.D} finite numbers before the label")
+            raise ValueError(f"x must be {terms.D} numbers, found {len(row) - 1}")
         return list(row)
 
     def sample(self, line: str) -> Sample:
@@ -517,7 +517,7 @@ class Layout:
     def target(self, cell: Any) -> float:
         number = self.decimal(cell)
         if type(cell) is bool or not is_number(number) or not abs(float(number)) <= 1e12:
-            raise ValueError(f"expected a target within ±1e12 at the end, found {cell!r}")
+            raise ValueError(f"y must be a number within ±1e12, found {cell!r}")
         return float(number)
 
     def in_order(self, row: dict[str, Any]) -> list[Any]:
@@ -571,7 +571,7 @@ def label_of(terms: Terms, cell: Any) -> int:
     if name not in terms.labels:
         known = ", ".join(terms.labels[:10]) + ", …" * (terms.C > 10)
         as_text = " Labels are matched as text." * is_number(cell)
-        raise ValueError(f"expected one of {known} as the label, found {cell!r}.{as_text}")
+        raise ValueError(f"y must be one of {known}, found {cell!r}.{as_text}")
     return int(terms.labels.index(name))
 
 
@@ -1343,9 +1343,9 @@ class Device:
         if label is not None:
             same = [name for name in labels if name.casefold() == label.strip().casefold()]
             if labels and label not in labels and len(same) != 1:
-                raise Problem(f"a label must be one of {', '.join(labels)}, found {label!r}.")
+                raise Problem(f"y must be one of {', '.join(labels)}, found {label!r}.")
             if not labels and not is_number(label):
-                raise Problem(f"the answer must be a number, found {label!r}.")
+                raise Problem(f"y must be a number, found {label!r}.")
             label = label if label in labels or not labels else same[0]
         with self.memory.change(self.name) as state:
             state["label"] = label

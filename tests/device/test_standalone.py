@@ -185,13 +185,13 @@ def test_two_runs_at_once_check_in_in_turns(alone: Alone, server: Process) -> No
 
 
 BAD = {
-    "1,2,3,walk": "4 finite numbers",
+    "1,2,3,walk": "x must be 4 numbers, found 3",
     "1,2,3,nan,walk": "line 2, '1,2,3,nan,walk\\n': column 4: expected a finite number, found none",
-    "1,2,3,4,swim": "expected one of still, walk, run as the label",
+    "1,2,3,4,swim": "y must be one of still, walk, run, found 'swim'",
     "1,2,3,4,1": "Labels are matched as text",
     "1,2,3,4,1.0": "Labels are matched as text",
     "1,2,\x1b[8m,4,walk": r"\x1b[8m",
-    '1,2,3,4,"wa': "expected one of still",
+    '1,2,3,4,"wa': "y must be one of still",
 }
 
 

@@ -118,12 +118,12 @@ WRONG = {
     "51,18,bright,walk": "column light: expected a finite number, found 'bright'",
     "51,inf,550,walk": "column temperature: expected a finite number, found 'inf'",
     "51,18,walk": "expected 4 cells, found 3",
-    "51,18,550,swim": "expected one of still, walk, run as the label, found 'swim'",
+    "51,18,550,swim": "y must be one of still, walk, run, found 'swim'",
     '{"humidity": 51, "temperature": null, "light": 550, "y": 1}': "temperature: expected",
     '{"humidity": 51, "temperature": "18", "light": 550, "y": 1}': "temperature: expected",
     '{"humidity": 51, "light": 550, "y": 1, "temprature": 1}': "is missing, found 'temprature'",
     '{"humidity": 51, "light": 550, "temperature": 18, "id": 1}': "'y' with the label is missing",
-    '{"x": [1, 2], "y": 1}': "expected 3 finite numbers",
+    '{"x": [1, 2], "y": 1}': "x must be 3 numbers, found 2",
     '{"humidity": ': "Expecting value",
 }
 

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import select
 import signal
 import ssl
 import subprocess
@@ -71,6 +72,12 @@ def line_of(process: "subprocess.Popen[str]", start: str) -> str:
     raise AssertionError(f"no line begins with {start!r}")
 
 
+def read(terminal: int) -> bytes:
+    """Wait until a program has written to its terminal, and return what it wrote."""
+    assert select.select([terminal], [], [], PATIENCE)[0], "nothing was written"
+    return os.read(terminal, 4096)
+
+
 def post(
     app: http.client.HTTPConnection, path: str, body: bytes, **headers: str
 ) -> tuple[int, str]:
@@ -117,20 +124,19 @@ def test_the_terminal_shows_the_address_as_a_qr_code(file: Path) -> None:
     port = free_port()
     with running(file, f"http://0.0.0.0:{port}", stdout=theirs):
         os.close(theirs)
-        text = ""
-        while "listening" not in text or text.count("\n") < 15:
-            text += os.read(ours, 4096).decode()
-        found = re.search(rf"address for the app: (http://\S+:{port}/([0-9a-f]{{20}}))\r\n", text)
-        assert found, text
+        shown = b""
+        address = re.compile(rf"address for the app: (\S+:{port}/(\w{{20}}))\r\n".encode())
+        while not (found := address.search(shown)):
+            shown += read(ours)
+        url, path = (part.decode() for part in found.groups())
         drawn = io.StringIO()
-        segno.make(found[1], error="l").terminal(drawn, compact=True)
-        while len(text) < len(drawn.getvalue()):
-            text += os.read(ours, 4096).decode()
-        assert drawn.getvalue().strip() in text.replace("\r\n", "\n")
+        segno.make(url, error="l").terminal(drawn, compact=True)
+        while drawn.getvalue().strip() not in shown.decode(errors="replace").replace("\r\n", "\n"):
+            shown += read(ours)
         with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)) as app:
             assert post(app, "/", MESSAGES[0])[0] == 404
         with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)) as app:
-            assert post(app, f"/{found[2]}", MESSAGES[0]) == (200, "[]")
+            assert post(app, f"/{path}", MESSAGES[0]) == (200, "[]")
     with suppress(OSError):
         os.close(ours)
 
