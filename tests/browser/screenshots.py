@@ -29,6 +29,9 @@ SCREENSHOTS = ROOT / "screenshots"
 OWNER = "ada"
 SCREENS = {"1280": "desktop-light", "390": "phone-light"}
 SCHEMES = ("light", "dark")
+TWO_FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+"""Until then, the browser has chosen the pictures of the other scheme and begun to load them."""
+
 ALL = 600
 """Check-ins until a task ends whose end is taken."""
 
@@ -72,6 +75,7 @@ class Camera:
             return
         for scheme in SCHEMES:
             page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            page.evaluate(TWO_FRAMES)
             show_all(page)
             file = SCREENSHOTS / f"{name}-{self.variant}-{scheme}.png"
             page.screenshot(path=file, full_page=True)
@@ -199,12 +203,13 @@ def see_the_end(camera: Camera, page: Page) -> None:
     with camera.portal.connected() as wire:
         crowd = Crowd(wire, task, n_devices=60, half=1000)
         crowd.check_in(120)
-        Participant(page, camera.portal, name).open()
+        participant = Participant(page, camera.portal, name).open()
         page.locator("#agree").click()
         page.locator("#labels button").first.click()
         expect(page.locator("[data-for-you] svg").first).to_be_visible(timeout=1000 * PATIENCE)
         camera.take(page, "participant-ending-collecting")
         page.locator("#run").click()
+        participant.until_quiet()
         crowd.half = 8
         crowd.check_in(ALL - version(camera.portal, name))
     page.reload()

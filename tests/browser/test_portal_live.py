@@ -60,6 +60,7 @@ def test_a_crowd_checks_in_while_someone_looks_on(
     shows(page, devices=10, checkins=40)
     live(page, "state", "Finished")
     live(page, "link", "The task has ended.")
+    expect(page.locator("#follow")).to_be_hidden()
     assert page.evaluate("window.sameDocument"), "the page was loaded again"
 
 

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DRAWS = 60
+WIDEST_TITLE = 52
+"""Letters on one line of the title."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +92,10 @@ class NoiseHiding:
             sure=words.certainty(hills.loss.bound),
             but=words.but_for(hills.loss.delta),
         )
-        # Aligned with the left edge, so that a long title fits.
-        picture.suptitle(title, x=0.01, ha="left", fontsize=13, color=theme.text)
+        # Aligned with the left edge and on two lines if needed, so that a long title fits.
+        picture.suptitle(
+            fill(title, WIDEST_TITLE), x=0.01, ha="left", fontsize=12, color=theme.text
+        )
         return tidy(picture, axes)
 
     def _drawn(self, truth: float) -> Array:

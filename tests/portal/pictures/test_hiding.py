@@ -84,7 +84,9 @@ def test_noise_says_how_sure_one_becomes(mechanism: str, epsilon: float, sure: s
     assert f"at most {sure.format('')}" in how.caption
     picture = how.draw(THEMES["light"])
     title = sure.format(" which of the two it was")
-    assert picture.get_suptitle() == f"At most {title}"
+    lines = picture.get_suptitle().split("\n")
+    assert " ".join(lines) == f"At most {title}"
+    assert max(map(len, lines)) <= 52, "a longer line is cut off"
 
 
 def test_the_dial_says_how_often_the_same_would_be_sent_for_the_opposite() -> None:
