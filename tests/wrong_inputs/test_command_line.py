@@ -18,7 +18,6 @@ from tests.wrong_inputs.refusing import RAW
 
 ERRORS = {
     "reproduce fig3 fig99": "fig99",
-    "program --url https://127.0.0.1:1": "cannot ask https://127.0.0.1:1 for",
     "plan nope.toml --devices 10 --samples 10": "cannot read the task file nope.toml",
     "task list --database=": "the database must be a URL such as sqlite:///crowdml.db or",
     "task list --database nonsense": "the database must be a URL such as sqlite:///crowdml.db or",

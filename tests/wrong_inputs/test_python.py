@@ -1,6 +1,9 @@
 """Wrong arguments of the Python API: devices, models, stores and settings."""
 
 import math
+import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
@@ -172,6 +175,8 @@ def test_calls_of_a_device(device: Any, tmp_path: Path) -> None:
 # Further arguments, kind by kind: the values, and the rule that each of them breaks.
 
 FOLDER = Path(__file__).parent
+UNUSED = Path(tempfile.gettempdir()) / f"crowdml-wrong-inputs-{os.getpid()}"
+"""A folder for devices that never join."""
 HUGE = 10**400
 SECONDS: list[Any] = [-1, NAN, None, "1", True, [1], -math.inf, 1j]
 PATHS: list[Any] = [5, b"x", [], 1.5, object]
@@ -181,6 +186,12 @@ Calls = dict[str, tuple[Callable[[], Any], str]]
 def kind(name: str, call: Callable[[Any], Any], rule: str, values: list[Any]) -> Calls:
     """Make a row for each value."""
     return {f"{name} {i} {rule[:20]}": (partial(call, v), rule) for i, v in enumerate(values)}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _no_folder_stays() -> Iterator[None]:
+    yield
+    shutil.rmtree(UNUSED, ignore_errors=True)
 
 
 URL = "the database must be a URL such as"
@@ -218,21 +229,21 @@ FREE: Calls = {
     **kind("model address", load_model, "which task|a link must be|a server URL must be",
            ["https://a", "ftp://a/tasks/b", "https://[/tasks/b", "https://a:99999/tasks/b"]),
     **kind("join url", lambda v: Device.join(v, "a"), "url must be a text", [5, None, b"x", []]),
-    **kind("join url", lambda v: Device.join(v, "a", file=FOLDER / "none" / "x"),
+    **kind("join url", lambda v: Device.join(v, "a", file=UNUSED / "x"),
            "a server URL must be https://host:port, found",
            ["", "nonsense", "ftp://a", "https://", "https://a b", "https://[", "https://a:99999",
             "https://a\nb"]),
-    **kind("join url", lambda v: Device.join(v, "a", file=FOLDER / "none" / "x"),
+    **kind("join url", lambda v: Device.join(v, "a", file=UNUSED / "x"),
            "plain HTTP is for loopback only", ["http://example.org"]),
     **kind("join task", lambda v: Device.join("https://a", v), "task must be a text",
            [5, None, b"a", []]),
-    **kind("join task", lambda v: Device.join("https://a", v, file=FOLDER / "none" / "x"),
+    **kind("join task", lambda v: Device.join("https://a", v, file=UNUSED / "x"),
            "a task's name must be",
            ["", "A", "../x", "a b", "a/b", "é", "x" * 64]),
     **kind("join file", lambda v: Device.join("https://a", "a", file=v),
            "file must be a path or None", PATHS),
     **kind("join fingerprint",
-           lambda v: Device.join("https://127.0.0.1:1", "a", file=FOLDER / "none" / "x",
+           lambda v: Device.join("https://127.0.0.1:1", "a", file=UNUSED / "x",
                                  fingerprint=v),
            "a fingerprint must be 64 digits from 0 to f", ["", "zz", "ab" * 31, "zz" * 32]),
     **kind("link", read_link, "a link must be a text", [None, 5, b"x", []]),
