@@ -93,6 +93,7 @@ FINEST, SMALLEST = 2**16, 2.0**-500  # of whole numbers, and of a gradient that 
 SMALLEST_VALUE = 2.0**-60  # what is smaller in a sample counts as 0
 SMALLEST_EXPONENT = -60.0
 LONGEST_PAUSE, LONGEST_WAIT = 300.0, 3600.0  # seconds: the device chooses, the server asks for
+NO_FINGERPRINT = "a fingerprint has 64 hexadecimal digits, and needs https."
 ALL_MADE = "all check-ins that you agreed to are made. Thank you."
 COPIED = (
     "another copy of this device has sent check-ins that this copy did not know. They are in the "
@@ -1091,7 +1092,7 @@ class Server:
         if not https and self.host not in ("localhost", "127.0.0.1", "::1"):
             raise Problem(f"a server is https://HOST, or http on this machine, found {url!r}.")
         if fingerprint and not (https and re.fullmatch("[0-9a-f]{64}", fingerprint)):
-            raise Problem("a fingerprint has 64 hexadecimal digits, and needs https.")
+            raise Problem(NO_FINGERPRINT)
 
     def connect(self) -> http.client.HTTPConnection:
         if self.url.scheme == "http":
@@ -1611,7 +1612,7 @@ def main() -> int:
     parser.add_argument(
         "link", nargs="?", default="", help="join: https://HOST/join/TASK; label: its name"
     )
-    parser.add_argument("--fingerprint", default="", help="join: SHA-256 of its certificate")
+    parser.add_argument("--fingerprint", help="join: SHA-256 of its certificate")
     parser.add_argument("--invite", default="", help="join: a code, if the task asks for one")
     parser.add_argument("--yes", action="store_true", help="agree, or go on, without being asked")
     parser.add_argument(
@@ -1640,8 +1641,10 @@ def main() -> int:
             raise Problem(f"there is no {args.file}. Join a task first.")
         memory = Memory(args.file)
         if args.command == "join":
-            naked = args.accept_no_privacy
-            print(join(memory, args.link, args.fingerprint, args.invite, args.yes, naked))
+            if args.fingerprint == "":  # an unset variable in a script must not drop the pin
+                raise Problem(NO_FINGERPRINT)
+            naked, pin = args.accept_no_privacy, args.fingerprint or ""
+            print(join(memory, args.link, pin, args.invite, args.yes, naked))
         elif args.command == "ledger":
             with suppress(Problem):  # without a record, or a device, the file is all there is
                 if "device" in memory.read():

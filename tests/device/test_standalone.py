@@ -266,6 +266,8 @@ def test_whom_it_trusts(alone: Alone, server: Process) -> None:
     link = f"{server.url}/join/once"
     unknown = alone.join(link)
     assert (unknown.returncode, "--fingerprint" in unknown.stderr) == (1, True)
+    dropped = alone.join(link, "--fingerprint", "")
+    assert (dropped.returncode, "64 hexadecimal digits" in dropped.stderr) == (1, True)
     other = alone.join(link, "--fingerprint", "0" * 64)
     assert other.returncode == 1
     assert server.fingerprint in other.stderr
