@@ -123,8 +123,8 @@ def test_a_pinned_certificate(quick: Here, secure: Process) -> None:
     ("url", "sentence"),
     [
         ("{url}/join/nobody", "nobody"),
-        ("{url}", "which task?"),
-        ("{url}/join/", "which task?"),
+        ("{url}", "a link must name a task"),
+        ("{url}/join/", "a link must name a task"),
         ("http://127.0.0.1:{closed}/join/activity", "cannot reach the server: Connection refused."),
         ("http://192.0.2.1/join/activity", "plain HTTP is for loopback only"),
         ("ftp://127.0.0.1/join/activity", "must be https://host:port"),

@@ -174,5 +174,5 @@ def test_a_server_that_has_no_model_or_no_trust(server: Process) -> None:
         load_model(f"{server.url}/tasks/new", fingerprint=server.fingerprint)
     with pytest.raises(Untrusted):
         load_model(f"{server.url}/tasks/activity")
-    with pytest.raises(InvalidInput, match="which task"):
+    with pytest.raises(InvalidInput, match="a link must name a task"):
         load_model(server.url)

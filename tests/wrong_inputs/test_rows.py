@@ -133,7 +133,7 @@ BYTES = {
     b"\x00\x00": "expected",
     b"0.1,0.2,0.3,0.4,walk": "expected",
     b"<xml/>": "expected",
-    b" " * (LARGEST + 1) + b"1": "a message may have",
+    b" " * (LARGEST + 1) + b"1": "a message must have at most",
     **{row.encode(): rule for row, rule in JSON.items()},
 }
 
