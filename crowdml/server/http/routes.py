@@ -137,7 +137,7 @@ async def events(request: Request) -> Response:
                 return
             await news.wait()
 
-    # Count this listener before the next one is accepted, and until this one is gone.
+    # Count this listener before the next one is accepted, and until it is gone.
     counts.listeners += 1
     return EventStream(stream(), counts)
 
