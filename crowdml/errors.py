@@ -44,7 +44,7 @@ __all__ = [
 
 
 class CrowdmlError(Exception):
-    """Be the base of all errors that crowdml raises on purpose.
+    """Define the base of all errors that crowdml raises on purpose.
 
     Args:
         said: What is wrong, in English. A `Phrase` can be said in other languages too.

@@ -41,7 +41,7 @@ LENGTH = DirectionMechanism(1.0, 2, 1, 1).length
 """The length of the mechanism's unit; the clipping norm is a multiple of it."""
 
 MOST_ROUNDS = 1_000_000
-"""The ledger says when it is enough."""
+"""The most rounds; the ledger ends earlier if no ε is left."""
 
 PRECONDITION = 6
 """Flower's code for a mod that cannot do what it is asked to."""

@@ -61,7 +61,7 @@ class Tally(NamedTuple):
 
 
 Generator: TypeAlias = Callable[[bool, float], "Future[Tally]"]
-"""Loads the empty handler or the real one for some seconds, with the devices of one process."""
+"""A function that loads one handler for some seconds, with the devices of one process."""
 
 
 @contextmanager
@@ -81,7 +81,7 @@ def _generator(pool: ProcessPoolExecutor, plan: LoadPlan) -> Generator:
 # In the generator's process
 
 _devices: dict[str, "LoadDevice"] = {}
-"""By their tokens: their numbers go on from one run to the next."""
+"""The devices by token, kept so that their numbers continue from one run to the next."""
 
 
 def _generate(plan: LoadPlan, empty: bool, seconds: float) -> Tally:

@@ -18,7 +18,7 @@ from crowdml.protocol import Enrol, Enrolled, terms_hash
 
 MECHANISMS = ("direction", "laplace")
 ROUNDS = 3
-"""Both handlers are loaded in turn, so that a change of the machine's mood hits both."""
+"""Rounds in which both handlers are loaded in turn, so that a slower machine affects both."""
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from crowdml.protocol import MECHANISMS
 from crowdml.types import Array, Ints
 
 RETRIES, FEWEST_RETRIES = 20, 200
-"""A whole device, with its file, makes one check-in in `RETRIES`, since it is slow."""
+"""A whole device with its file is slow, so it makes only one check-in in `RETRIES`."""
 
 RETRY_EPSILON = 1.0
 """The ε at which retries are audited, unless the claim is smaller.
@@ -68,7 +68,7 @@ class Finding:
 
     @property
     def undecided(self) -> bool:
-        """Whether the trials were too few for any device to break the claim."""
+        """Return whether the trials were too few for any device to break the claim."""
         return self.reach <= self.claimed
 
     @property
@@ -77,7 +77,7 @@ class Finding:
 
     @property
     def share(self) -> float:
-        """The share of the claim that was proved."""
+        """Return the share of the claim that was proved."""
         return self.lower_bound / self.claimed
 
 
@@ -103,7 +103,7 @@ class Audit:
 
     @property
     def needed(self) -> int:
-        """The least number of trials that decides every part."""
+        """Return the least number of trials that decides every part."""
         return max(finding.needed for finding in self.parts.values())
 
 
@@ -163,7 +163,7 @@ def _keep(parts: Findings, found: Findings) -> None:
 
 def _enough(name: str, pairs: list[Pair], false_alarm: float) -> int:
     """Return the kind's number of trials, or as many as a device without noise needs to fail."""
-    sides, halves, parts = 2, 2, 6  # of a pair; for repeats; at most
+    sides, halves, parts = 2, 2, 6  # sides of a pair; halves, for repeats; the most parts
     needed = sides * halves * _needed(pairs[0].event.loss, false_alarm / parts)
     return max(MECHANISMS[name].trials, min(needed, MOST_TRIALS))
 

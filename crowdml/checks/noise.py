@@ -10,7 +10,7 @@ from crowdml.privacy import NoiseSource
 from crowdml.types import Array, Ints
 
 SCALES = (0.7, 3.3, 25.0, 2.0**20 / 1.1)
-"""Away from 1, where a scale, its square and a variance could be mistaken for each other."""
+"""Scales other than 1, at which a scale, its square and a variance could not be distinguished."""
 
 DRAWS = 20_000
 FALSE_ALARM = 1e-10

@@ -70,7 +70,7 @@ class Pair:
 
     @property
     def before(self) -> Ledger:
-        """The ledger of a device whose next check-in this is."""
+        """Return the ledger of the device just before this check-in."""
         earlier = (replace(self, number=number).event for number in range(1, self.number))
         return Ledger.of(earlier)
 

@@ -34,7 +34,7 @@ def main() -> None:
         from crowdml.cli.commands import app
 
         with raised_signals():
-            # Otherwise help would call the command by the program that started Python.
+            # Without `prog_name`, help would show the name of the program that started Python.
             app(prog_name="crowdml")
     except BaseException as error:
         lines, code = _ending(error)

@@ -82,7 +82,10 @@ def _load(name: str, entry: Entry) -> Any:
 
 
 def _hide_flag_types(command: Any) -> None:
-    """Show no type behind a flag in the help of a command and its parts: a flag takes no value."""
+    """Hide the type of each flag in the help of a command and its subcommands.
+
+    A flag takes no value.
+    """
     for param in command.get_params(typer.Context(command)):
         if getattr(param, "is_flag", False):
             param.metavar = ""
@@ -91,7 +94,7 @@ def _hide_flag_types(command: Any) -> None:
 
 
 class LazyGroup(TyperGroup):
-    """Be the root command, whose help shows summaries and so loads no command."""
+    """Show the help of the root command from summaries, so that no command has to be loaded."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)

@@ -21,7 +21,7 @@ def ask(
     after: Sequence[str] = (),
     sent: Iterable[Loss] = (),
 ) -> None:
-    """Show the terms between the lines `before` and `after`, and their hash.
+    """Show the terms and their hash between the lines `before` and `after`, and ask for consent.
 
     The command ends unless the participant answers yes, or `yes` is set. `sent` holds the losses
     of this device's check-ins in the task so far.

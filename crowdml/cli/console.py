@@ -27,5 +27,5 @@ class Console(rich.console.Console):
 
 
 def _shown(segment: Segment) -> Segment:
-    # A line break here belongs to the layout: line breaks in values are already made visible.
+    # A line break here belongs to the layout: line breaks in values are already escaped.
     return Segment("\n".join(map(visible, segment.text.split("\n"))), segment.style)

@@ -1,4 +1,4 @@
-"""Define `crowdml device`, for participants; one file holds everything of a device."""
+"""Define `crowdml device`, the commands for participants; one file holds all data of a device."""
 
 import shlex
 from typing import Annotated
@@ -132,7 +132,7 @@ def run(
                 f"stopped at line {fed.lines:,} of {source_name(source)}: none of the last "
                 f"{MOST_BAD:,} lines is a valid sample. {wanted}"
             )
-        # Standard input without samples is the way to send only what waits.
+        # With an empty standard input, the command only sends a check-in that waits.
         expected = fed.skipped or source != "-"
         if fed.found_nothing and expected and not address and not app_at and not device.ended:
             raise InvalidInput(
@@ -144,7 +144,7 @@ def run(
 
 
 def _report(fed: Fed, device: Device, source: str, where: str, readings: bool) -> None:
-    """Print what was done, what waits, and how to go on."""
+    """Print how many samples were kept, which check-ins wait, and what to do next."""
     if fed.resumed_after:
         say(f"went on after line {fed.resumed_after:,} of {source}")
     older = device.n_samples - fed.kept

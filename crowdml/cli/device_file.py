@@ -1,4 +1,4 @@
-"""Find the file that a command about a device means."""
+"""Find the device file that a command refers to."""
 
 from contextlib import closing
 from pathlib import Path
@@ -36,7 +36,7 @@ def find(file: Path | None) -> Path:
 
 
 def limits_in(file: Path) -> Limits | None:
-    """Return the limits of the device that has joined with this file; None without one."""
+    """Return the limits of the device in this file; None if no device has joined with the file."""
     if not file.exists():
         return None
     with closing(DeviceStore(file)) as store:

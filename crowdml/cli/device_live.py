@@ -46,7 +46,7 @@ class AppSource:
 
 
 def read_source_of_app(source: str, format: str | None) -> AppSource | None:
-    """Read `--source` and `--format`; None if the source has samples, or recorded readings."""
+    """Parse `--source` and `--format`; None if the source has samples or recorded readings."""
     scheme = source.partition("://")[0] if "://" in source else ""
     if format is None:
         if KINDS.get(scheme, "mqtt") != "mqtt":
@@ -111,7 +111,8 @@ def _open(
         say(f"asking phyphox at {address.host}:{address.port}")
         return PhyphoxPhone(address.host, address.port, intake, on_skip=on_skip)
     if not address.guarded and not address.is_loopback:
-        # The path is typed into the app, so it is the same after each start, and secret.
+        # The person types the path into the app, so it must stay the same after each start. It is
+        # secret.
         secret = f"{device.identity.token}\nsource".encode()
         address = replace(address, path=hashlib.sha256(secret).hexdigest()[:20])
     listener = Listener(address, intake, _tls(file.parent, address), on_skip)
@@ -148,10 +149,10 @@ def _show(address: ListenAddress, port: int) -> str:
 
 
 def _host_for_others(host: str) -> str:
-    """Return this machine's address in its network, where it listens on all of them."""
+    """Return the address by which others reach this machine if it listens on all addresses."""
     if host not in ("0.0.0.0", "::"):  # noqa: S104
         return host
     with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.connect(("192.0.2.1", 9))  # sends nothing: it only finds the way
+        probe.connect(("192.0.2.1", 9))  # a UDP `connect` sends nothing: it only chooses a route
         return str(probe.getsockname()[0])
     return socket.gethostname()

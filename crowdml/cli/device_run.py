@@ -49,7 +49,7 @@ class RunNotes:
         say(f"{self._source}: {note}", err=True)
 
     def line(self, fed: Fed) -> None:
-        """Print how far a long source is read."""
+        """Print from time to time how many lines of a long source have been read."""
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + PROGRESS_SECONDS
             kept = counted(fed.kept, "sample")
@@ -112,7 +112,7 @@ def run_topic(
 
 @contextmanager
 def asked_to_stop() -> Iterator[threading.Event]:
-    """Set an event at the first signal, so that no message is left half done; a second kills."""
+    """Set an event at the first signal, so that the current message is finished; a second kills."""
     stop = threading.Event()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 

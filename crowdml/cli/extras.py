@@ -1,4 +1,4 @@
-"""Report an optional part that is not installed."""
+"""Report an optional dependency that is not installed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

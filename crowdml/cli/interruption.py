@@ -47,7 +47,7 @@ def signal_code(error: BaseException | None) -> int | None:
 
 def confirm(question: str) -> None:
     """End the command unless the person answers yes; Ctrl-C is not an answer."""
-    import typer  # loading it takes longer than the rest
+    import typer  # loading typer takes longer than the rest of the command
 
     try:
         agreed = typer.confirm(question, err=True)

@@ -1,4 +1,4 @@
-"""Define the options that several commands share, and open what they name."""
+"""Define the options that several commands share, and open the files and databases they name."""
 
 import gc
 import sys
@@ -118,5 +118,5 @@ def read_text(file: Path, what: str) -> str:
 
 
 def source_name(source: str) -> str:
-    """Return what messages call a source."""
+    """Return the name of a source for messages to people."""
     return "standard input" if source == "-" else source

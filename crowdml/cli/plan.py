@@ -172,7 +172,7 @@ def plan(
 def _recommended(
     advice: "Advice | OnPilot", task: Task, devices: int
 ) -> dict[str, TomlValue | None]:
-    """Return the fields that the advice recommends; with a pilot only ε and a batch too large."""
+    """Return the recommended fields; with a pilot, only ε, and the batch if it is too large."""
     from crowdml.simulation import EpsilonOption
 
     best, limited = advice.recommended, task.terms.collection.checkins is not None

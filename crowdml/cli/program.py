@@ -55,7 +55,7 @@ def program(
 
 
 def _handed_out(connection: HTTPConnection, path: str, url: str) -> str:
-    """Return the SHA-256 of a server's file; an untrusted server is not asked."""
+    """Return the SHA-256 of a server's file; send no request to a server that is not trusted."""
     try:
         connection.request("GET", quote(path))
         answer = connection.getresponse()

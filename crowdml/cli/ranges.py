@@ -16,7 +16,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "error": (0, 1),
     "finite epsilon": (0, 10**6),
     "hour": (0, 3600),
-    "listeners": (0, 2000),  # each needs a connection, of which a server has 4096
+    "listeners": (0, 2000),  # each listener needs one of a server's 4096 connections
     "port": (0, 65535),
     "processes": (1, 64),
     "rounds": (1, 10**6),

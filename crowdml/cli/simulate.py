@@ -194,7 +194,7 @@ def _run(data: "Dataset", settings: "list[PlanFile]") -> "Results":
                     engine=first.engine,
                 )
             )
-        if Path(first.dataset).suffix:  # a file of one's own, not a data set by name
+        if Path(first.dataset).suffix:  # the user's own file, not a data set by name
             for norm in {plan.norm for plan in plans}:
                 for note in row_notes(data.x_train, norm):
                     warnings.warn(note, stacklevel=1)

@@ -36,7 +36,7 @@ def read_named_start(text: str, file: Path) -> "Start | None":
 
 
 def _named(text: str) -> str | None:
-    """Return the start in a task file; other mistakes of the file are found later."""
+    """Return the start that a task file names; other mistakes of the file are reported later."""
     try:
         name = tomllib.loads(text.removeprefix("\ufeff"))["model"]["start"]
     except (ValueError, RecursionError, KeyError, TypeError):

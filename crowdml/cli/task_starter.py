@@ -47,7 +47,7 @@ mode = "open"               # or "invite"
 
 
 def own_words() -> Iterator[FieldRule]:
-    """Reject the template's sentences: participants decide by the owner's own."""
+    """Reject a task file that still has the template's sentences, which participants would read."""
     template = (*re.findall(r'"(Say [^"]+)"', STARTER), PILOT_WORDS)
 
     def check(field: str, sentence: str) -> Iterator[Mistake]:

@@ -8,7 +8,7 @@ from functools import cache
 from crowdml.errors import CrowdmlError
 
 FIRST, LAST = 20_000, 32_000
-"""Below the ports of outgoing connections, which would otherwise take one now and then."""
+"""Ports to reserve, below those of outgoing connections, which would sometimes take one."""
 
 BLOCK = 100
 

@@ -1,4 +1,4 @@
-"""Measure how well the crowd learnt, beside a central model and a guess."""
+"""Measure how well the crowd learnt, compared with a central model and a guess."""
 
 import math
 from dataclasses import dataclass

@@ -1,10 +1,12 @@
 """Keep the participant's account: what all devices of one folder sent, and which samples they took.
 
-It survives leaving and joining again, so that what a person loses is added up over tasks. It holds
-no sample and no name of a file: lines that were taken are known by a hash with a key of its own.
+The account survives leaving and joining again, so that a person's losses are added up over all
+tasks. It holds no sample and no file name: lines that were taken are recognised by a hash with a
+key that only the account has.
 
-It also has the record of each device: which check-in was sent under which number. A device's file
-that was copied, or restored from a backup, knows less than its record, and sends nothing.
+The account also has the record of each device: which check-in was sent under which number. A
+device's file that was copied, or restored from a backup, has fewer check-ins than its record, and
+sends nothing.
 """
 
 import hmac
@@ -45,7 +47,7 @@ CREATE TRIGGER record_is_append_only BEFORE UPDATE ON record
     BEGIN SELECT RAISE(ABORT, 'the record is append-only'); END;
 """
 FAR = 10_000
-"""Lines without a sample after which the search in a file ends; marks still find repetitions."""
+"""Lines without a sample after which the search in a file ends; marks still find repeated ones."""
 
 BOOK = "INSERT INTO told (checkin, server, task, followed, event) VALUES (?, ?, ?, ?, ?)"
 ENTER = "INSERT INTO record (device, number, checkin) VALUES (?, ?, ?)"
@@ -116,7 +118,7 @@ def _dearest(ledger: Ledger) -> Loss:
 
 
 class SampleMark(NamedTuple):
-    """Identify a sample of a source without its content.
+    """Identify a sample of a source by a mark that does not contain the sample.
 
     Args:
         mark: A hash of all lines up to its own, with the account's key.
@@ -128,7 +130,7 @@ class SampleMark(NamedTuple):
 
 
 class Account:
-    """Open the account's file beside those of the devices; the first entry creates it."""
+    """Open the account's file beside the files of the devices; the first entry creates it."""
 
     def __init__(self, folder: Path) -> None:
         self.file = folder / FILE
@@ -164,7 +166,7 @@ class Account:
             self._database.execute(ENTER, (device, 0, ""))
 
     def end_record(self, device: str) -> None:
-        """Remove the record of a device that leaves: a copy of its file sends nothing then."""
+        """Remove the record of a device that leaves: a copy of its file then sends nothing."""
         if self.exists:
             with self._database.transaction():
                 self._database.execute("DELETE FROM record WHERE device = ?", (device,))
@@ -191,7 +193,7 @@ class Account:
         return known is None or bool(known[0] == checkin)
 
     def recorded_after(self, device: str, number: int) -> list[tuple[str, bool, bytes]]:
-        """Return check-ins with higher numbers, in order: id, whether followed, and the event."""
+        """Return check-ins with higher numbers, in order: id, whether it is followed, and event."""
         query = (
             "SELECT checkin, followed, event FROM record JOIN told USING (checkin) "
             "WHERE device = ? AND number > ? ORDER BY number"
@@ -230,7 +232,7 @@ class Account:
 
 
 class Trail:
-    """Know which lines of files a task has taken, under any name, and whether it may again."""
+    """Find out which lines of files a task has taken, under any file name."""
 
     def __init__(self, account: Account, task: str, again: bool = False) -> None:
         self._account = account
@@ -238,12 +240,12 @@ class Trail:
         self._again = again
 
     def mark(self, sha256: str, nth: int = 0) -> SampleMark:
-        """Return the mark of the nth sample whose last line ends where the file has this hash."""
+        """Return the mark of the nth sample that ends where the file so far has this hash."""
         known_by = f"{self._task}\n{sha256}\n{nth}".encode()
         return SampleMark(hmac.digest(self._account.key, known_by, "sha256")[:16], self._again)
 
     def last(self, hashes: Iterator[str]) -> int:
-        """Return the number of the last line, found by its hash, that has given a sample."""
+        """Return the number of the last line, found by its hash, that has given a sample before."""
         if self._again or not self._account.exists:
             return 0
         took, newest = self._account.took, 0

@@ -39,7 +39,7 @@ from crowdml.types import Array
 
 
 class Approval(NamedTuple):
-    """Hold a check-in that the ledger has approved; it is made once and spent exactly as approved.
+    """Hold a check-in that the ledger has approved, to be spent once and exactly as approved.
 
     Args:
         n_samples: How many samples it uses: the oldest ones in the buffer.
@@ -51,7 +51,7 @@ class Approval(NamedTuple):
 
 
 class Parameters(NamedTuple):
-    """Hold what was checked out.
+    """Hold the parameters of a check-out.
 
     Args:
         w: Where the gradient is taken; the exported model for a check-in that evaluates.
@@ -131,7 +131,7 @@ class Agreement:
 
     @property
     def _largest_model(self) -> int:
-        """Return the largest size, in bytes, of a model with the agreed numbers and names."""
+        """Return the largest size, in bytes, of a model that has the agreed numbers and names."""
         n_names = self.terms.features.count + len(self.terms.target.labels)
         return 100_000 + 32 * self._model.size + 600 * n_names
 
@@ -194,14 +194,14 @@ class Agreement:
 
 
 def require_successor(terms: Terms, old: Terms, n_samples: int) -> None:
-    """Raise unless a device may go on with these terms, and with the samples that wait."""
+    """Raise unless a device may continue with these terms and with the samples in its buffer."""
     if not terms.private and old.private:
         raise NotPrivate(
             f"the task {terms.task} is no longer private. "
             f"{terms.promise.sentences['not_private']} Leave it, or "
             "join it anew."
         )
-    # Samples that were taken under the old terms must be valid under the new ones.
+    # Samples that were taken under the old terms must be valid under the new terms.
     without_words = [msgspec.structs.replace(t.features, description="") for t in (terms, old)]
     shapes = list(zip(without_words, (terms.target.labels, old.target.labels), strict=True))
     if n_samples and shapes[0] != shapes[1]:

@@ -40,7 +40,7 @@ def read_errors(table: bytes) -> list[PastError]:
 def what_became(
     mine: Sequence[int], now: Statistics, errors: Sequence[PastError]
 ) -> tuple[Phrase, ...]:
-    """Say which check-ins were this participant's, and how the crowd's error has changed since.
+    """Describe which check-ins were this participant's, and how the crowd's error changed since.
 
     No change is claimed where the two bands overlap.
 

@@ -11,7 +11,7 @@ FRESH = 3600.0
 
 
 class CurrentModel:
-    """Fetch the model when it is first needed, and again once it is old or of other terms."""
+    """Fetch the model when it is first needed, and again once it is old or has other terms."""
 
     def __init__(self, membership: Membership) -> None:
         self._membership = membership

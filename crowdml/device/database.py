@@ -21,11 +21,11 @@ REMEDIES = {
     "malformed": "It is damaged: put it aside, and join again with another file.",
     "not a database": "It is damaged: put it aside, and join again with another file.",
 }
-"""What to do, by words of SQLite's message."""
+"""What to do about an error, by words in SQLite's message."""
 
 
 class PrivateDatabase:
-    """Open one file of one program, which several processes may use at once.
+    """Open one file that belongs to one program, and that several processes may use at once.
 
     Args:
         schema: The statements that make the tables of a new file.
@@ -55,7 +55,7 @@ class PrivateDatabase:
             raise
 
     def _require_own(self) -> int:
-        """Return the version of the tables, 0 for a new file; leave other programs' files alone."""
+        """Return the version of the tables, 0 for a new file; raise for another program's file."""
         version = int(self.execute("PRAGMA user_version").fetchone()[0])
         if not version and self.execute("SELECT 1 FROM sqlite_master").fetchone():
             raise DeviceError(f"{self.file} is another database. Name a {self._kind}.")
@@ -68,7 +68,8 @@ class PrivateDatabase:
 
     def _prepare(self, schema: str) -> None:
         self.execute("PRAGMA journal_mode = WAL")
-        # Not left to how SQLite was built: deleted content is overwritten with zeros.
+        # Set explicitly, because SQLite's default depends on its build: overwrite deleted content
+        # with zeros.
         self.execute("PRAGMA secure_delete = ON")
         self.execute("PRAGMA temp_store = MEMORY")
         with self.transaction(durable=True):
@@ -92,7 +93,7 @@ class PrivateDatabase:
             raise self._unusable(error) from error
 
     def rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
-        """Run a statement to its end: that is when SQLite commits one outside a transaction."""
+        """Run a statement to its end, because SQLite commits only then outside a transaction."""
         cursor = self.execute(query, values)
         try:
             return cursor.fetchall()
@@ -106,7 +107,7 @@ class PrivateDatabase:
 
     @contextmanager
     def transaction(self, durable: bool = False) -> Iterator[None]:
-        """Run a transaction alone; if durable, it and all before it are on disk at its end."""
+        """Run a transaction alone; if durable, it and all earlier ones are on disk at its end."""
         if durable:
             self.execute("PRAGMA synchronous = FULL")
         try:
@@ -123,7 +124,7 @@ class PrivateDatabase:
                 self.execute("PRAGMA synchronous = NORMAL")
 
     def forget(self) -> None:
-        """Empty the write-ahead log, which still has what was deleted from the file.
+        """Empty the write-ahead log, which still holds content that was deleted from the file.
 
         While somebody reads, another process or another thread, the log stays until the next time.
         """
@@ -140,7 +141,7 @@ class PrivateDatabase:
 
 
 def _narrow(file: Path) -> None:
-    """Let only the owner read and write the database's files, if somebody has widened access."""
+    """Restrict the database's files to their owner again, if somebody has widened access."""
     for path in (Path(f"{file}{suffix}") for suffix in SUFFIXES):
         with suppress(FileNotFoundError):
             if stat.S_IMODE(path.stat().st_mode) & 0o077:

@@ -72,7 +72,7 @@ class Device:
         on_step: Callable[[str], None] = lambda step: None,
         **join_options: Unpack[JoinOptions],
     ) -> "Device":
-        """Join a task, or go on with it if the file has joined it before.
+        """Join a task, or continue with it if the file has joined it before.
 
         The terms that the server shows are pinned. Joining again changes only the given limits.
 
@@ -143,15 +143,15 @@ class Device:
 
     @property
     def account(self) -> Account:
-        """Return what all devices in this device's folder have sent, over all tasks."""
+        """Return the account of what all devices in this folder have sent, over all tasks."""
         return self._store.account
 
     def trail(self, again: bool = False) -> Trail:
-        """Return which lines of files this task has taken; with `again` they may be taken again."""
+        """Return the trail of lines that this task has taken; `again` allows to take them again."""
         return Trail(self._store.account, self._membership.identity.task, again)
 
     def position(self, path: str) -> Position | None:
-        """Return how far a source of samples was taken."""
+        """Return the position up to which a source of samples was taken."""
         return self._store.position(path)
 
     def predict(self, x: Readings) -> str | float:
@@ -228,7 +228,7 @@ class Device:
             return Outcome.ENDED if self.ended else self._exchange.sync(self._store.summary)
 
     def flush(self, seconds: float = 60.0) -> Outcome:
-        """Retry until nothing is left that may be sent, or the time is over."""
+        """Retry until nothing more may be sent, or until the time is over."""
         deadline = time.monotonic() + check_seconds("seconds", seconds)
         while True:
             outcome = self.sync()
@@ -239,7 +239,7 @@ class Device:
             time.sleep(max(min(self._waiting.seconds, deadline - time.monotonic()), 0.01))
 
     def excluded(self) -> str | None:
-        """Ask the server whether it still knows this device; return why not, or None if it does."""
+        """Ask the server whether it still knows this device; return the reason if it does not."""
         with self._lock:
             return self._membership.ask_presence()
 
@@ -266,7 +266,7 @@ class Device:
             self._membership.remember(replace(self._membership.identity, limits=limits))
 
     def move(self, url: str, fingerprint: str | None = None, insecure_http: bool = False) -> None:
-        """Go on at another address of the server, or with another certificate.
+        """Continue at another address of the server, or with another certificate.
 
         Identity, terms, ledger and samples stay. Nothing changes unless the server there has the
         task on the agreed terms, and knows this device.

@@ -23,7 +23,7 @@ SENSIBLE = re.compile("[!-~]{1,200}")
 
 
 class Offer(NamedTuple):
-    """Hold terms to agree to: what they say, the text itself, and its hash."""
+    """Hold terms to agree to: as values, as text, and the hash of the text."""
 
     terms: Terms
     text: str
@@ -115,7 +115,7 @@ def enrol(
             )
         enrolled = server.enrol(Enrol(offer.sha256, join_options.get("invite")))
         if not all(map(SENSIBLE.fullmatch, (enrolled.device, enrolled.token))):
-            # A name is part of a text that is hashed, and a token of a header.
+            # A name becomes part of a text that is hashed, and a token becomes part of a header.
             raise Unreachable("the server gives no name and token that make sense.")
     return Identity(
         url=url,
@@ -132,7 +132,7 @@ def enrol(
 def joined_again(
     known: Identity, file: Path, url: str, task: str, **join_options: Unpack[JoinOptions]
 ) -> Identity:
-    """Return the identity with the given limits; nothing else is changed."""
+    """Return the identity with the given limits and no other change."""
     if (known.url.rstrip("/"), known.task) != (url.rstrip("/"), task):
         raise DeviceError(
             f"{file} has joined {known.task} at {known.url}. Leave that, or use another file."
@@ -152,7 +152,7 @@ def joined_again(
 
 
 def rejoin(store: DeviceStore, offer: Offer, url: str, **join_options: Unpack[JoinOptions]) -> int:
-    """Join a task anew with the file of a device that the server does not know any more.
+    """Join a task anew with the file of a device that the server no longer knows.
 
     The file keeps its ledger, which counts against the limits, and the samples that no check-in has
     used: `InvalidInput` if they do not fit the terms.

@@ -1,4 +1,4 @@
-"""Exchange check-ins with the server: Device Routines 2 and 3, and what follows a refusal."""
+"""Exchange check-ins with the server: Device Routines 2 and 3, and the handling of refusals."""
 
 import math
 from collections.abc import Callable
@@ -26,7 +26,7 @@ class CopyFound(Exception):
 
 
 class Exchange:
-    """Send what waits, and turn a full buffer into the next check-in.
+    """Send the check-in that waits, and turn a full buffer into the next check-in.
 
     Args:
         on_step: Called with the name of each step of a check-in.
@@ -49,11 +49,11 @@ class Exchange:
         self._on_step = on_step
 
     def something_to_do(self, summary: StoreSummary) -> bool:
-        """Return whether a check-in waits, or a minibatch is full."""
+        """Return whether a check-in waits to be sent, or a minibatch is full."""
         return not self._membership.ended and (summary.pending or self._fills_a_batch(summary))
 
     def sync(self, summary: StoreSummary) -> Outcome:
-        """Send what waits, then check in a full minibatch, if the time has come."""
+        """Send the check-in that waits, then check in a full minibatch, if the time has come."""
         if self._membership.ended:
             return Outcome.ENDED
         if not self.something_to_do(summary):
@@ -86,7 +86,8 @@ class Exchange:
         checkin = self._store.pending
         if checkin:
             outcome = self._send(checkin)
-        # Without a check-in another process was faster: what it left needs an approval of its own.
+        # If there is no check-in, another process has used the samples: the rest needs a new
+        # approval.
         checkin = None
         while not checkin and self._may_release():
             checkin = self._release()
@@ -111,8 +112,8 @@ class Exchange:
             raise CopyFound
         n_samples = self._store.n_samples
         if n_samples < agreement.terms.collection.batch:
-            return None  # another process has used the samples meanwhile
-        # Before the check-out, so that a spent budget causes no traffic.
+            return None  # another process has used the samples in the meantime
+        # Approve before the check-out, so that a spent budget causes no traffic.
         approval = agreement.approve(self._store.ledger, n_samples)
         token, role = membership.identity.token, agreement.role(approval.place)
         checked_out = membership.transport.checkout(token, role)
@@ -121,7 +122,7 @@ class Exchange:
 
         def write(x: Array, y: Array, ledger: Ledger) -> WrittenCheckin | None:
             if self._store.identity != membership.identity:
-                return None  # limits, terms or the end: another process has changed them meanwhile
+                return None  # another process has changed limits or terms, or has ended the device
             version = checked_out.checkout.version
             checkin = agreement.write(approval, version, parameters, x, y, ledger, self._chance)
             if checkin:
@@ -157,7 +158,7 @@ class Exchange:
         return Outcome.CHECKED_IN
 
     def _refused(self, error: Rejected) -> Outcome:
-        """Handle the server's refusal: end, ask, wait, or go on with the next minibatch.
+        """Handle a refusal: end, ask for consent, wait, or continue with the next minibatch.
 
         `tests/vectors/behaviour.json` says what every device does after each kind.
         """
@@ -171,7 +172,7 @@ class Exchange:
             membership.end(ALL_MADE)
             return Outcome.ENDED
         if error.kind == "task-finished":
-            # Its owner may reopen it: the next run asks again.
+            # The owner may reopen the task: the next run asks the server again.
             membership.over = error.detail
             return Outcome.ENDED
         if error.kind == "terms-changed":
@@ -180,7 +181,7 @@ class Exchange:
         return self._waiting.hold(why, _patience(error.extra.get("retry_after")))
 
     def _await_consent(self) -> Outcome:
-        """Make no more attempts until the participant agrees, or starts the device again."""
+        """Stop making attempts until the participant agrees, or starts the device again."""
         return self._waiting.hold(Outcome.TERMS, math.inf)
 
 

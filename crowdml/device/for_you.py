@@ -1,4 +1,4 @@
-"""Say how well the crowd's model works for this participant. It is for their eyes alone.
+"""Describe how well the crowd's model works for this participant. Nobody else sees the result.
 
 The device predicts each sample with the model that it has just checked out, before the sample is
 used, and keeps two counts per check-in. They are in its file only, until it leaves.
@@ -14,7 +14,7 @@ from crowdml.phrase import Phrase
 from crowdml.types import Array
 
 ENOUGH = 20
-"""The sentence is about the newest check-ins that have this many samples together."""
+"""The sentence covers the newest check-ins that have this many samples together."""
 
 MOST_BARS = 30
 BARS = "▁▂▃▄▅▆▇█"
@@ -45,7 +45,7 @@ def tally(model: Model, w: Array, x: Array, y: Array) -> RightCount:
 
 
 def recent(tallies: Sequence[RightCount]) -> RightCount:
-    """Add up the newest check-ins, until they have enough samples.
+    """Add up the counts of the newest check-ins, until they have enough samples.
 
     >>> recent([RightCount(0, 12), RightCount(7, 12), RightCount(10, 12)])
     RightCount(right=17, samples=24)
@@ -83,7 +83,7 @@ def bars(shares: Sequence[float]) -> str:
 
 
 def for_you(tallies: Sequence[RightCount], tolerance: float | None = None) -> Phrase | None:
-    """Say how well the crowd's model works here; None for fewer than two samples.
+    """Describe how well the crowd's model works here; None for fewer than two samples.
 
     Args:
         tolerance: Of a task that predicts a number; None where it predicts a label.

@@ -1,4 +1,4 @@
-"""Describe who a device is."""
+"""Define the identity of a device."""
 
 import secrets
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from crowdml.tables import check_kind
 
 @dataclass(frozen=True)
 class Identity:
-    """Hold who the device is, where it takes part and what it agreed to.
+    """Hold the name of the device, its task and server, and what the participant agreed to.
 
     Args:
         earlier: Check-ins in the ledger that an earlier device has sent with this file: they count

@@ -1,4 +1,4 @@
-"""Set the label of what a device reads now."""
+"""Set the label of current readings."""
 
 from crowdml.device.agreement import Agreement
 from crowdml.device.store import DeviceStore

@@ -1,4 +1,4 @@
-"""Read the link that a participant is given."""
+"""Read the link to a task that a participant receives."""
 
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -32,7 +32,7 @@ def split_root(url: str) -> Root:
     """
     try:
         parts = urlsplit(url)
-        # Which host names are valid is decided where they are looked up, by rules that differ.
+        # The resolver decides which host names are valid, by rules that differ between systems.
         host = (parts.hostname or "").encode("idna")
         if parts.scheme in ("http", "https") and host and " " not in url and url.isprintable():
             return Root(parts.scheme, parts.hostname or "", parts.port, parts.path)

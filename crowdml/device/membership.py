@@ -26,7 +26,7 @@ COPIED = (
 
 
 class Membership:
-    """Know who the device is, what it agreed to, and whether it has ended.
+    """Track the device's identity, its agreement, and whether it has ended.
 
     Args:
         store: The device's file, which other processes may change.
@@ -48,7 +48,7 @@ class Membership:
         self.agreement = Agreement(identity)
         self.transport = transport or _connect(identity)
         if self.ended is None and self.fulfilled and store.pending is None:
-            self.end(ALL_MADE)  # a process that was killed could not record its end
+            self.end(ALL_MADE)  # a process that was killed could not record the end
 
     @property
     def ended(self) -> str | None:
@@ -61,7 +61,7 @@ class Membership:
         return self.agreement.fulfilled(self._store.ledger)
 
     def refresh(self) -> None:
-        """Read what another process may have changed: limits, terms, or the end."""
+        """Read again what another process may have changed: limits, terms, or the end."""
         if self.identity.ended == LEFT:
             return
         identity = self._store.identity if self._store.changed() else None
@@ -69,7 +69,7 @@ class Membership:
             self._adopt(identity)
 
     def require_presence(self) -> None:
-        """Raise if the device has left its task."""
+        """Raise `DeviceError` if the device has left its task."""
         self.refresh()
         if self.identity.ended == LEFT:
             raise DeviceError("this device has left its task. Join again.")
@@ -80,11 +80,11 @@ class Membership:
         self._adopt(identity)
 
     def end(self, why: str) -> None:
-        """Stop for good."""
+        """End the device for good, for this reason."""
         self.remember(replace(self.identity, ended=why))
 
     def ask_presence(self) -> str | None:
-        """Ask the server whether it still knows this device; return why not, or None if it does."""
+        """Ask the server whether it still knows this device; return the reason if it does not."""
         if self.ended is None:
             try:
                 self.transport.checkout(self.identity.token)
@@ -116,13 +116,14 @@ class Membership:
             return
         self.refresh()
         try:
-            # Not to a server that has ended this device itself, or already knows that it left.
+            # Do not report to a server that ended this device itself, or already knows that it
+            # left.
             if self.identity.ended in (None, ALL_MADE, COPIED):
                 self.transport.leave(self.identity.token)
         except CrowdmlError as error:
             notices.say(f"left without telling the server: {error}")
         self.identity = replace(self.identity, ended=LEFT, token="", certificate=None)
-        # Before the file is removed, too: this overwrites it, and other processes notice.
+        # Also if the file is removed next: this overwrites its content, and other processes notice.
         self._store.keep_ledger(self.identity)
         self._gone = True
         self.close()

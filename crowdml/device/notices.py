@@ -1,4 +1,4 @@
-"""Log what the participant should know about a device."""
+"""Log messages for the participant about a device."""
 
 import logging
 
@@ -6,7 +6,7 @@ log = logging.getLogger("crowdml.device")
 
 
 class Notices:
-    """Log each sentence for the participant once, not at every sample."""
+    """Log each message for the participant once, not at every sample."""
 
     def __init__(self) -> None:
         self._said = ""

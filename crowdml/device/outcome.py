@@ -1,10 +1,10 @@
-"""Name what became of a sample, or of an attempt to check in."""
+"""Name the outcomes of adding a sample, or of an attempt to check in."""
 
 from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    """Name what became of a sample, or of an attempt to check in.
+    """Name the outcome of adding a sample, or of an attempt to check in.
 
     The sample was kept, except after `FULL`, `TAKEN` and `ENDED`.
     """

@@ -1,4 +1,4 @@
-"""Remember how far a source of samples was taken."""
+"""Store the position up to which a source of samples was taken."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from crowdml.device.account import SampleMark
 
 @dataclass(frozen=True)
 class Position:
-    """Hold how far a source was taken: the number of lines or messages, and their hash.
+    """Hold the position in a source up to which it was taken: the number of lines, and their hash.
 
     A mark distinguishes a sample from samples taken under another name; a stream is the memory of a
     live source.

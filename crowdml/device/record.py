@@ -24,7 +24,7 @@ class Record:
         self._account = account
 
     def claim(self, me: Identity, checkin: str) -> bool:
-        """Record a check-in of the ledger, and those before it; False if its number is taken."""
+        """Record a check-in of the ledger, and all before it; False if its number is taken."""
         query = (
             "SELECT seq, checkin, followed, event FROM ledger WHERE seq > ? OR checkin = ? "
             "ORDER BY seq"

@@ -10,7 +10,10 @@ TABLE = """CREATE TABLE IF NOT EXISTS results (
 
 
 class CheckinResults:
-    """Read and write a table of the device's file. It is never sent, and leaving erases it."""
+    """Store the results of check-ins in the device's file. They are never sent.
+
+    Leaving the task erases them.
+    """
 
     def __init__(self, db: PrivateDatabase) -> None:
         self._db = db
@@ -21,7 +24,7 @@ class CheckinResults:
         self._db.execute("INSERT INTO results VALUES (?, ?, ?, NULL)", (checkin, *tally))
 
     def place(self, checkin: str, version: int | None) -> None:
-        """Keep which check-in of the task it was, as the server has answered."""
+        """Store which check-in of the task it was, by the server's answer."""
         query = "UPDATE results SET version = ? WHERE checkin = ?"
         self._db.execute(query, (version, checkin))
 

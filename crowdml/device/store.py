@@ -37,7 +37,7 @@ from crowdml.tables import check_kind
 from crowdml.types import Array
 
 N_SAMPLES = "coalesce((SELECT max(id) FROM buffer) - (SELECT min(id) FROM buffer) + 1, 0)"
-"""Samples are added one by one and the oldest are taken, so their ids have no gaps."""
+"""Count samples by their ids, which have no gaps: the oldest samples are always taken first."""
 
 ERASED = ("buffer", "current_label", "first_rows", "outbox", "results", "sources", "streams")
 """The tables that leaving empties: all but the ledger, its answers and the identity."""
@@ -56,14 +56,14 @@ class WrittenCheckin:
 
 
 class StoreSummary(NamedTuple):
-    """Count the samples in the buffer, and say whether a check-in still has to be answered."""
+    """Count the samples in the buffer, and show whether a check-in waits for its answer."""
 
     n_samples: int
     pending: bool
 
 
 class DeviceStore:
-    """Open one file, private to its owner, and beside it the account of all devices there."""
+    """Open a device's file, private to its owner, and the account of all devices in its folder."""
 
     def __init__(self, file: Path) -> None:
         check_kind("file", file, (str, Path), "a path")
@@ -90,7 +90,7 @@ class DeviceStore:
         self.account.close()
 
     def keep_ledger(self, identity: Identity) -> None:
-        """Write this identity, and erase everything else but the ledger and its answers."""
+        """Write this identity, and erase everything except the ledger and its answers."""
         with self._db.transaction(durable=True):
             for table in ERASED:
                 self._db.execute(f"DELETE FROM {table}")
@@ -136,7 +136,7 @@ class DeviceStore:
 
     @property
     def summary(self) -> StoreSummary:
-        """Count what is in the file now: another process may have used it."""
+        """Count the samples that are in the file now, which other processes may change."""
         return StoreSummary(*self._db.execute(f"SELECT {SUMMARY}").fetchone())
 
     @property
@@ -189,7 +189,7 @@ class DeviceStore:
         return new
 
     def position(self, path: str) -> Position | None:
-        """Return how far this file of samples was taken."""
+        """Return the position up to which this file of samples was taken."""
         query = "SELECT path, lines, sha256 FROM sources WHERE path = ?"
         row = self._db.execute(query, (path,)).fetchone()
         return Position(*row) if row else None
@@ -247,7 +247,7 @@ class DeviceStore:
         return True
 
     def repeated(self, checkin: WrittenCheckin, answer: str, why: str) -> None:
-        """Charge the check-in that a copy of the file has sent under this number, and end."""
+        """Charge a check-in that a copy of the file sent under this number, and end the device."""
         self._record.claim_copy(self._me, checkin.id)
         with self._db.transaction(durable=True):
             self._record.charge_unknown(self._me)
@@ -281,7 +281,7 @@ class DeviceStore:
         query = "SELECT seq, event FROM ledger WHERE seq > ? ORDER BY seq"
         rows = self._db.rows(query, (self._charged,))
         if rows:
-            # Before anything else: an event that cannot be read must not count as read.
+            # Read all events first: an event that cannot be read must not count as read.
             events = tuple(read_event(event) for _, event in rows)
             self._ledger, self._charged = Ledger((*self._ledger.events, *events)), rows[-1][0]
         return self._ledger

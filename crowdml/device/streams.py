@@ -1,4 +1,4 @@
-"""Keep what live sources need in the device's file: unfinished windows, and the current label."""
+"""Store what live sources need in the device's file: unfinished windows, and the current label."""
 
 from typing import NamedTuple
 
@@ -26,7 +26,7 @@ class CurrentLabel(NamedTuple):
 
 
 class Streams:
-    """Read and write three tables of the device's file.
+    """Read and write the three tables of live sources in the device's file.
 
     Nothing in them is ever sent, and leaving erases them.
     """
@@ -49,12 +49,12 @@ class Streams:
             self._db.execute("INSERT INTO streams VALUES (?, ?)", (path, document))
 
     def looked(self, format: str) -> bool:
-        """Return whether the first rows of this format were looked at, and found good."""
+        """Return whether the first rows of this format were checked and found good."""
         query = "SELECT count(*) FROM first_rows WHERE format = ? AND row IS NULL"
         return bool(self._db.execute(query, (format,)).fetchone()[0])
 
     def first_rows(self, format: str) -> list[bytes]:
-        """Return the rows of this format that wait to be looked at."""
+        """Return the rows of this format that wait to be checked."""
         query = "SELECT row FROM first_rows WHERE format = ? AND row NOT NULL ORDER BY rowid"
         return [bytes(row) for (row,) in self._db.rows(query, (format,))]
 
@@ -62,7 +62,7 @@ class Streams:
         self._db.execute("INSERT INTO first_rows VALUES (?, ?)", (format, row))
 
     def end_look(self, format: str, good: bool) -> None:
-        """Erase the rows of this format; good ones need no second look."""
+        """Erase the rows of this format; a format with good rows is not checked again."""
         with self._db.transaction():
             self._db.execute("DELETE FROM first_rows WHERE format = ?", (format,))
             if good:

@@ -1,4 +1,4 @@
-"""Connect a device to its server: six calls, and one implementation of them over HTTPS."""
+"""Connect a device to its server: the interface, and one implementation over HTTPS."""
 
 import http.client
 import ipaddress
@@ -32,7 +32,7 @@ LARGEST_ANSWER = 32 * 2**20
 
 
 class CheckedOut(NamedTuple):
-    """Hold the parameters, and the hash of the terms on which the server now takes check-ins."""
+    """Hold the parameters, and the hash of the terms that the server has now."""
 
     checkout: Checkout
     terms_sha256: str

@@ -1,4 +1,4 @@
-"""Say in words why a server cannot be reached."""
+"""Explain in words why a server cannot be reached."""
 
 import ssl
 
@@ -9,7 +9,7 @@ PLAIN_HTTP = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "U
 
 
 def why_unreachable(error: BaseException) -> str:
-    """Say why a connection failed, without the numbers and file names of libraries.
+    """Explain why a connection failed, without the numbers and file names of libraries.
 
     >>> why_unreachable(ConnectionRefusedError(111, "Connection refused"))
     'Connection refused'

@@ -43,7 +43,7 @@ def target_of(value: object, labels: Sequence[str]) -> float:
 
 
 def _hint(value: object, labels: Sequence[str]) -> str:
-    """Say what to write where a number is found."""
+    """Describe what to write instead of a number."""
     with suppress(TypeError, ValueError, OverflowError):
         number = float(value)  # type: ignore[arg-type]
         if number.is_integer() and str(int(number)) in labels:
@@ -54,7 +54,7 @@ def _hint(value: object, labels: Sequence[str]) -> str:
 
 
 def label_of(text: str, labels: Sequence[str]) -> str | float | None:
-    """Return the answer that a person has written, in any case; None for an empty text.
+    """Return the label that a person has written, in any case; None for an empty text.
 
     >>> label_of(" walking ", ["Still", "Walking"]), label_of("", ["Still", "Walking"])
     ('Walking', None)

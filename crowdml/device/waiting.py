@@ -1,4 +1,4 @@
-"""Decide when the next attempt may be made, and name what is waited for until then."""
+"""Decide when the next attempt may be made, and store the reason to wait."""
 
 import math
 import time
@@ -75,7 +75,7 @@ class Waiting:
 
     @property
     def why(self) -> Outcome:
-        """Return what is waited for."""
+        """Return the reason to wait."""
         return self._why
 
     def hold(self, why: Outcome, at_least: float = 0.0) -> Outcome:
@@ -94,9 +94,9 @@ class Waiting:
 
     @contextmanager
     def whole_slots(self, slots: int = 1) -> Iterator[None]:
-        """Rest at the end of the block, so that it takes this many slots.
+        """Sleep at the end of the block, so that the block takes exactly this many slots.
 
-        If it takes longer than that, it takes a whole multiple of them.
+        A block that takes longer is extended to the next whole multiple of them.
         """
         started, seconds = self._clock(), slots * self._slot
         yield
@@ -104,7 +104,7 @@ class Waiting:
             self._sleep(seconds - (self._clock() - started) % seconds)
 
     def clear(self) -> None:
-        """Wait for nothing: an attempt has succeeded, or the reason of its failure is gone."""
+        """Stop waiting: an attempt has succeeded, or the reason of its failure is gone."""
         self._failures = 0
         self._not_before = self._clock()
         self._why = Outcome.WAITING
@@ -116,7 +116,7 @@ class Waiting:
 
 
 def check_seconds(name: str, value: float) -> float:
-    """Return the seconds, or raise `InvalidInput`: nan seconds would never be over."""
+    """Return the seconds, or raise `InvalidInput`: a wait of nan seconds would never end."""
     check_kind(name, value, (int, float, np.integer, np.floating), "a number of seconds")
     if not value >= 0:
         raise InvalidInput(f"{name} must be 0 seconds or more, found {value}.")

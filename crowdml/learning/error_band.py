@@ -24,7 +24,7 @@ WANDERS, WANDER_CHANCES = np.array([0.05, 0.15, 0.35, 0.7]), np.array([0.2, 0.25
 any report: some models hardly change any more, others jump. Many reports show which it is."""
 
 WANDER = float(np.sqrt(WANDER_CHANCES @ WANDERS**2))
-"""What is assumed of the walk where reports do not count."""
+"""The size of the walk that is assumed where reports do not show it."""
 
 ALIKE, ALIKE_DEVIATION = 0.25, 0.25
 """How alike the answers of one device are assumed to be, before its reports say more."""

@@ -1,4 +1,4 @@
-"""Keep the reports that still say something about the exported model now."""
+"""Store the reports that still show something about the current exported model."""
 
 import math
 from array import array
@@ -41,7 +41,7 @@ class Reports:
 
     @property
     def rows(self) -> Array:
-        """A copy of the rows, the oldest first; others may go on from here meanwhile."""
+        """Return a copy of the rows, the oldest first: other values may extend the array."""
         return np.array(self._numbers[: self._end]).reshape(-1, COLUMNS)
 
     def with_report(self, version: int, device: int, errors: float, evaluated: int) -> "Reports":
@@ -50,7 +50,7 @@ class Reports:
         if self._end >= MOST * COLUMNS:
             numbers = array("d", _added_up(self.rows).ravel().tolist())
         elif self._end != len(numbers):
-            numbers = numbers[: self._end]  # another value went on from here
+            numbers = numbers[: self._end]  # another value has already appended to the shared array
         numbers.extend((version, device, errors, evaluated, 1))
         new._numbers, new._end = numbers, len(numbers)
         return new

@@ -8,7 +8,7 @@ from crowdml.protocol import Features, Terms
 
 
 class About(msgspec.Struct, frozen=True, kw_only=True):
-    """Say which task learnt the model, how its features are read, and what was promised to whom.
+    """Describe which task learnt the model, how features are read, and what was promised to whom.
 
     Args:
         version: Check-ins that the model was learnt from.

@@ -16,10 +16,10 @@ FORMATS = {
     "json": "application/json",
     "onnx": "application/octet-stream",
 }
-"""Each with its media type."""
+"""The formats of a file, each with its media type."""
 
 LARGEST_FILE = 2**26
-"""Bytes: twice what a model of the most parameters needs, with a long name for each column."""
+"""The most bytes of a file: twice the largest model with a long name for each column."""
 
 
 def write_model(model: LearntModel, format: str) -> bytes:
@@ -48,7 +48,7 @@ def _array(value: object) -> Any:
 
 
 def read_model(data: bytes, name: str, most: int = LARGEST_FILE) -> LearntModel:
-    """Read the model in an npz or JSON file, which errors call `name`.
+    """Read the model in an npz or JSON file.
 
     Args:
         data: What is in the file.

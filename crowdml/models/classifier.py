@@ -11,7 +11,7 @@ from crowdml.types import Array, Flags
 
 @dataclass(frozen=True)
 class LinearClassifier(LinearModel):
-    """Prediction argmax_k w_k'x, ties to the lowest k; an error is a wrong class."""
+    """Predict argmax_k w_k'x, ties to the lowest k; an error is a wrong class."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,4 +1,4 @@
-"""The multiclass linear support vector machine of Crammer and Singer."""
+"""Predict labels by the multiclass linear support vector machine of Crammer and Singer."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from crowdml.types import Array
 
 @dataclass(frozen=True)
 class Hinge(LinearClassifier):
-    """Prediction argmax_k w_k'x; loss max(0, 1 + max_{k≠y} w_k'x − w_y'x).
+    """Predict argmax_k w_k'x; the loss is max(0, 1 + max_{k≠y} w_k'x − w_y'x).
 
     A subgradient is +x for the strongest rival and −x for the true class while the margin is
     violated, and 0 otherwise. The slopes are 1 and −1, or all 0, hence ‖g‖₁ ≤ 2 for

@@ -12,7 +12,7 @@ from crowdml.types import Array, Flags
 
 @dataclass(frozen=True)
 class LinearModel(ABC):
-    """A model whose loss sees x only through K scores, s_k = w_k'x (+ b_k).
+    """Define a model whose loss sees x only through K scores, s_k = w_k'x (+ b_k).
 
     By the chain rule the gradient of one sample is the outer product of the slopes ∂l/∂s and
     the features, so ‖g‖ = ‖∂l/∂s‖·‖x‖ in L1 and in L2. Bounds and clipping need only these two

@@ -11,7 +11,7 @@ from crowdml.types import Array, Flags
 
 @dataclass(frozen=True)
 class Ridge(LinearModel):
-    """Prediction w'x; loss ½(w'x − y)².
+    """Predict w'x; the loss is ½(w'x − y)².
 
     The gradient (w'x − y)·x grows with the residual and has no finite bound, so a task must
     name a clip S for each sample. (The ridge penalty λ/2·‖w‖² is the task's regularization.)
@@ -53,7 +53,7 @@ class Ridge(LinearModel):
 
 @dataclass(frozen=True)
 class Huber(Ridge):
-    """Prediction w'x; loss r²/2 for |r| ≤ δ, else δ(|r| − δ/2), with r = w'x − y.
+    """Predict w'x; the loss is r²/2 for |r| ≤ δ, else δ(|r| − δ/2), with r = w'x − y.
 
     The slope is r cut to [−δ, δ], hence ‖g‖ ≤ δ for ‖x‖ ≤ 1.
 

@@ -14,7 +14,7 @@ be so close to 0 that processors take longer for them, and the time would reveal
 
 @dataclass(frozen=True)
 class Softmax(LinearClassifier):
-    """Prediction argmax_k w_k'x; loss −w_y'x + log Σ_l exp(w_l'x).
+    """Predict argmax_k w_k'x; the loss is −w_y'x + log Σ_l exp(w_l'x).
 
     The gradient for w_k is x·(P(y=k|x) − I[y=k]). The slopes P − e_y have L1 norm
     2(1 − P_y) ≤ 2, hence ‖g‖₁ ≤ 2 for ‖x‖₁ ≤ 1; their squares add up to at most 2(1 − P_y)² ≤ 2,

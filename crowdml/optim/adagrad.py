@@ -11,7 +11,7 @@ from crowdml.types import Array
 
 
 def adagrad(c: float, radius: float = math.inf, floor: float = 1e-12) -> Optimizer:
-    """w ← Π[w − c·g/√(Σ g²)], element by element.
+    """Make the optimizer w ← Π[w − c·g/√(Σ g²)], element by element.
 
     A large gradient, from an outlying or malicious device, shrinks later steps of the parameters
     that it changed.

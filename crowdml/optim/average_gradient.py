@@ -12,7 +12,7 @@ from crowdml.types import Array
 
 
 def average_gradient(rate: Rate, radius: float = math.inf) -> Optimizer:
-    """w ← Π[w − η(t)·(1/m)·Σ_j g_j], where g_j is the newest gradient of device j.
+    """Make the optimizer w ← Π[w − η(t)·(1/m)·Σ_j g_j], where g_j is device j's newest gradient.
 
     m is the number of devices that have checked in. Memory is m × parameters, so this optimizer
     suits crowds of thousands, not millions. Under local privacy each remembered gradient carries

@@ -11,7 +11,7 @@ from crowdml.types import Array
 
 
 def dual_averaging(c: float, radius: float = math.inf) -> Optimizer:
-    """w(t+1) = Π[w(1) − (c/√t)·Σ_{i≤t} g(i)].
+    """Make the optimizer w(t+1) = Π[w(1) − (c/√t)·Σ_{i≤t} g(i)].
 
     Every gradient has the same weight in the sum, so a late gradient does as little harm as an
     early one.

@@ -10,7 +10,7 @@ Rate: TypeAlias = Callable[[int], float]
 
 
 def inverse_sqrt(c: float) -> Rate:
-    """η(t) = c/√t, the default.
+    """Make the rate η(t) = c/√t, the default.
 
     Paper: Eq. (5).
 
@@ -22,7 +22,7 @@ def inverse_sqrt(c: float) -> Rate:
 
 
 def constant(c: float) -> Rate:
-    """η(t) = c.
+    """Make the rate η(t) = c.
 
     >>> constant(3.0)(9)
     3.0
@@ -32,7 +32,7 @@ def constant(c: float) -> Rate:
 
 
 def inverse(c: float) -> Rate:
-    """η(t) = c/t, for strongly convex risks (λ > 0).
+    """Make the rate η(t) = c/t, for strongly convex risks (λ > 0).
 
     >>> inverse(3.0)(6)
     0.5

@@ -11,7 +11,7 @@ from crowdml.types import Array
 
 
 def sgd(rate: Rate, radius: float = math.inf) -> Optimizer:
-    """w ← Π[w − η(t)·g].
+    """Make the optimizer w ← Π[w − η(t)·g].
 
     Paper: Eq. (3).
 

@@ -64,11 +64,12 @@ def fit_start(
     _check(model, x, y, people)
     rng = np.random.default_rng(seed)
     choices = [each * float(np.square(x).sum(axis=1).mean()) for each in REGULARIZATIONS]
-    # Not at zero or at another fit: the hinge loss has corners there, where a search gets stuck.
+    # Do not start at zero or at another fit: the hinge loss has corners there, where a search gets
+    # stuck.
     apart = rng.normal(0, 0.1, model.size)
     folds = choose_folds(y, people, model, rng)
     losses, mistakes = _cross_validate(model, x, y, folds, choices, apart)
-    # By the loss, because with few rows many λ have the same number of mistakes.
+    # Choose by the loss, because with few rows many λ have the same number of mistakes.
     best = int(losses.mean(axis=1).argmin())
     w = _fit(model, x, y, choices[best], apart)
     draws = (rng.integers(0, len(x), len(x)) for _ in range(REFITS))

@@ -22,7 +22,7 @@ from crowdml.types import Array, Ints
 
 ANSWERS = ("label", "y", "class", "target")
 PEOPLE = ("person", "user", "participant", "subject")
-"""Names, in lower case, of the columns that hold answers and people where nobody says."""
+"""Usual names, in lower case, of the columns that hold answers and people."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The web portal: browse tasks, understand them, join them, watch them learn; and steer them."""
+"""Serve the web portal, where people browse, join, watch and manage tasks."""
 
 from crowdml.portal.routes import create_portal_app
 

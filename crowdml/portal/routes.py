@@ -31,7 +31,7 @@ Page = Callable[[Request], Awaitable[Response]]
 
 
 def in_their_language(page: Page) -> Page:
-    """Answer with the page in the reader's language."""
+    """Answer with a page in the reader's language."""
 
     async def answer(request: Request) -> Response:
         with speaking(preferred(request)):

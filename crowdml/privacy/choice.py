@@ -72,7 +72,7 @@ class Choice:
 
     @cached_property
     def pull(self) -> float:
-        """Return m, the mean of the one that is chosen from k standard normal numbers."""
+        """Return m, the mean of the number that is chosen from k standard normal numbers."""
         top = float(_normal_order(self.k)[: self.t].mean())
         return top * (self.p - (1 - self.p) * self.t / (self.k - self.t))
 

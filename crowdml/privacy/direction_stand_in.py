@@ -102,7 +102,7 @@ def draw_pulls(choice: Choice, n: int, rng: np.random.Generator) -> Array:
 
 def normal_pulls(ranks: Ints, k: int, rng: np.random.Generator) -> Array:
     """Draw z of codewords with these ranks among k."""
-    from scipy.special import ndtri  # only the simulator's extra has it
+    from scipy.special import ndtri  # only the simulator's extra installs SciPy
 
-    z: Array = -ndtri(rng.beta(ranks, k + 1 - ranks))  # precise where z is large
+    z: Array = -ndtri(rng.beta(ranks, k + 1 - ranks))  # this form is precise where z is large
     return z

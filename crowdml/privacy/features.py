@@ -13,7 +13,7 @@ LARGEST_TARGET = 1e12
 """A real target beyond this is a wrong unit, and sums of floats would lose precision."""
 
 LARGEST_SQUARED = 1e150
-"""Beyond this a square would not fit a float."""
+"""A larger number has a square that does not fit a float."""
 
 SMALLEST_VALUE = 2.0**-60
 """Smaller numbers count as 0: their products could be so close to 0 that processors take longer

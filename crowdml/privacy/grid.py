@@ -9,7 +9,7 @@ import numpy as np
 from crowdml.types import Array, Ints
 
 NOISE_STEPS = 2.0**20
-"""Wanted noise scale in steps: rounding then costs next to nothing."""
+"""The scale of the noise to aim for, in steps: rounding then costs almost nothing."""
 
 ROOM = 2.0**29
 """The largest noiseless integer, a quarter of the range of int32: the rest is for noise."""

@@ -49,7 +49,7 @@ class Law(Protocol):
 
 
 class Laplace:
-    """P(z) ∝ exp(−|z|/s), s = sensitivity/ε, for L1."""
+    """Describe the law P(z) ∝ exp(−|z|/s), s = sensitivity/ε, for L1."""
 
     name = "laplace"
     norm = 1
@@ -105,7 +105,7 @@ class Laplace:
 
 
 class Gaussian:
-    """P(z) ∝ exp(−z²/(2s²)), s = sensitivity/√(2ρ), for L2."""
+    """Describe the law P(z) ∝ exp(−z²/(2s²)), s = sensitivity/√(2ρ), for L2."""
 
     name = "gaussian"
     norm = 2

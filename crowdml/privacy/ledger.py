@@ -12,7 +12,7 @@ from crowdml.privacy.loss import Loss, within
 
 @dataclass(frozen=True)
 class Limits:
-    """Hold how much ε the participant allows.
+    """Hold the limits on ε that the participant allows.
 
     Args:
         per_sample: The limit for any single sample.
@@ -60,12 +60,15 @@ class Ledger:
 
     @property
     def epsilon_per_sample(self) -> float:
-        """The largest ε that any one sample has lost."""
+        """Return the largest ε that any one sample has lost."""
         return max((event.loss.total for event in self.events), default=0.0)
 
     @property
     def epsilon_spent(self) -> float:
-        """The ε that counts against the limit: of all check-ins, or of one sample in each."""
+        """Return the ε that counts against the limit.
+
+        It is the ε of all check-ins, or of one sample in each.
+        """
         return self._spent.total
 
     @cached_property
@@ -74,7 +77,7 @@ class Ledger:
 
     @property
     def epsilon_per_person(self) -> float:
-        """The ε for replacing everything that was ever used: what the person has lost."""
+        """Return the ε for replacing everything that was ever used: what the person has lost."""
         return Loss.sum(event.whole_loss for event in self.events).total
 
     def require(self, event: CheckinEvent, limits: Limits) -> None:

@@ -38,7 +38,7 @@ Readings: TypeAlias = Mapping[str, object] | Sequence[float | None] | npt.ArrayL
 
 
 class Features(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Say how many features there are, what they are, and how readings become features.
+    """Describe how many features there are, what they are, and how readings become features.
 
     A reading x_j becomes z_j = (x_j − center_j) / scale_j, cut at ±6 where a scale is given, and is
     divided by `length`. The mechanism then bounds ‖z‖. All constants are public, in the terms.
@@ -174,7 +174,7 @@ class Features(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _number(name: str, value: object) -> float | None:
-    """Require a finite number, or None for a missing one."""
+    """Return a finite number, or None for a missing one; reject anything else."""
     if value is None:
         return None
     if isinstance(value, int | float | np.number | np.bool_):

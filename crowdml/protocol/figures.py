@@ -8,21 +8,21 @@ from crowdml.phrase import Number, Phrase
 
 PERCENT = "{n}\N{NO-BREAK SPACE}%"
 BETWEEN = "between {low} and {high}\N{NO-BREAK SPACE}%"
-"""A number and its sign stay on one line."""
+"""A range in percent, with a no-break space before the sign."""
 
 FOUR_DIGITS = Context(prec=4, rounding=ROUND_HALF_UP)
 
 ROUNDING = 1e-9
-"""What is this little above a whole number is that number: floats are rounded."""
+"""A number that exceeds a whole number by this little counts as that number: floats are rounded."""
 
 MOST_DECIMALS = 12
 """More decimals of a percentage than these would be made up by the rounding of floats."""
 
 NEVER = 1e-5
-"""A chance below this, 0.001 %, is practically none."""
+"""A probability below this, 0.001 %, is written as practically never."""
 
 UNCERTAIN = 0.5
-"""A margin that hides the answer."""
+"""The margin from which on an estimate is not shown."""
 
 
 class Estimated(Protocol):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from crowdml.protocol.terms import Terms
 
 USUAL_CHECKINS = 20
-"""The most check-ins that a device makes, where neither terms nor participant say."""
+"""The most check-ins of a device, where neither the terms nor the participant set a number."""
 
 SLACK = 1 + 1e-9
 """Room for the rounding of sums of floats, so that ten times 0.1 is at most 1."""
@@ -34,7 +34,7 @@ Whom: TypeAlias = Literal["person", "sample", "reading"]
 
 
 class Level(NamedTuple):
-    """Name a level of ε in plain words.
+    """Describe a level of ε in plain words.
 
     Args:
         most: The largest ε that has this level.

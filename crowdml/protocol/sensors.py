@@ -48,4 +48,4 @@ SENSORS = {
         typed_in=True,
     ),
 }
-"""A kind that is registered while the process runs is valid from then on."""
+"""All kinds of sensors. A kind that is registered while the process runs is valid from then on."""

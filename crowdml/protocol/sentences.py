@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 LEAVES = ("stays", "often", "rule", "train", "evaluate", "count", "numbers", "hides")
 LOST = ("epsilon", "loss", "less", "single", "delta", "common", "readings")
-"""Which sentences answer which question, in the order in which they are read."""
+"""The sentences that answer each question, in reading order."""
 
 LOST_IN_SHORT = ("loss", "common")
-"""Which of them answer it in short."""
+"""The sentences that answer each question in short."""
 
 WHOM: Mapping[str, Phrase] = {
     "person": Phrase("a person"),

@@ -86,7 +86,7 @@ class StartSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class StartReach(NamedTuple):
-    """Hold what decides how far w goes from a start that knows its own doubt: see `pilot_reach`."""
+    """Hold what decides how far w goes from a start of known uncertainty: see `pilot_reach`."""
 
     distance: float
     rows: int

@@ -33,7 +33,7 @@ T_MAX = 1_000_000
 """Check-ins after which a task ends, where it does not say."""
 
 USUAL_PACE = 60.0
-"""Check-ins a minute of one device at most, where neither the task nor a sensor says."""
+"""The most check-ins a minute of one device, where neither the task nor a sensor sets a limit."""
 
 WRECKED = 0.1
 """An error on the activity data, of which 0.02 is good, at which a model is of no use."""
@@ -94,7 +94,7 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def too_many_checkins(self) -> Phrase | None:
-        """Warn the owner if ε is divided by so large a K that a check-in says almost nothing."""
+        """Warn the owner if K is so large that each check-in has too small an ε to be useful."""
         checkins, each = self.terms.collection.checkins, self.terms.loss.total
         if self.terms.mechanism().unit is not Unit.CHECKIN or not checkins or each >= FAINT:
             return None
@@ -122,7 +122,7 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def start_reach(self) -> StartReach | None:
-        """Return what decides D from the task's start; None where no start knows it."""
+        """Return what decides D from the task's start; None if no start has a known uncertainty."""
         start, terms = self.start, self.terms.model.start
         if not start or not terms or start.distance is None or terms.rows is None:
             return None

@@ -13,4 +13,4 @@ sensors = "Say in plain words which sensors are read, and how often."
 """
 
 PILOT_WORDS = "Say whose samples the pilot has, and that they may be used openly."
-"""What a new task file has for `model.pilot`."""
+"""The text of `model.pilot` in a new task file."""

@@ -11,7 +11,7 @@ from crowdml.protocol.wording import shown
 
 BY_HAND = {f"optimizer.{name}" for name in ("kind", "rate", "c", "averaging", "reach")}
 BY_HAND |= {"model.clip"}
-"""What an owner may choose by hand, and a plan leaves to crowdml."""
+"""The fields that an owner may set by hand, and that a plan leaves to crowdml."""
 
 TomlValue: TypeAlias = str | float | bool | Sequence[str | float]
 

@@ -20,7 +20,7 @@ NOUNS = {
     float: Phrase("a number"),
     int: Phrase("a whole number"),
 }
-"""A text with a pattern has none: only `extra` can say in words what a pattern means."""
+"""The noun for each type. A text with a pattern has none: only `extra` can describe a pattern."""
 
 
 def in_words(kind: Any) -> Words:

@@ -18,7 +18,7 @@ CHANCE = 0.85
 
 
 ClaimVerdict: TypeAlias = tuple[str, bool, str]
-"""All of a claim but its figure."""
+"""A claim without its figure."""
 
 
 class Claim(msgspec.Struct, frozen=True):

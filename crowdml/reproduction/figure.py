@@ -72,7 +72,7 @@ def run_figure(
 
 def _line(name: str, plan: FigurePlan, curve: CurvePlan, found: Curve) -> FigureLine:
     online = plan.measure == "online"
-    first = 1 if online else 0  # before the first sample there is no error to average
+    first = 1 if online else 0  # there is no error to average before the first sample
     errors = (found.online_errors if online else found.errors)[:, first:]
     return FigureLine(
         curve,

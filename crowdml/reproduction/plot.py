@@ -16,7 +16,7 @@ from crowdml.reproduction.beyond import EPSILONS, Beyond
 from crowdml.reproduction.figure import Figure, FigureLine
 
 INK = "#1b1f24"
-"""In SVG this becomes the colour of the text around it, light or dark."""
+"""The colour of text, which becomes the colour of the page's text in SVG, light or dark."""
 
 # The colours of Okabe and Ito, which colour-blind readers can distinguish, slightly changed so that
 # they are visible on white and on black.

@@ -6,7 +6,7 @@ import brotli
 
 CODINGS = ("br", "gzip")
 LARGE = 2**16
-"""Bytes above which time counts for more than the last percent."""
+"""Bytes above which a fast compression matters more than the last percent of size."""
 
 
 def best_coding(accepted: str) -> str:

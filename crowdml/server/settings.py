@@ -1,4 +1,4 @@
-"""Hold every setting of an operator in one frozen place."""
+"""Define every setting of an operator in one frozen class."""
 
 import math
 from dataclasses import dataclass, field, fields

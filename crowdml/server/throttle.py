@@ -1,4 +1,4 @@
-"""Rate limits: a token bucket for each device."""
+"""Limit the rate of requests by a token bucket for each key."""
 
 import math
 import time
@@ -43,7 +43,7 @@ class Throttle:
 def spend(
     bucket: tuple[float, float], now: float, per_minute: float, burst: float
 ) -> tuple[float, float]:
-    """Return the bucket after a request: tokens, and their time. `Rejected` if it is empty."""
+    """Return the bucket after a request: tokens, and their time; raise `Rejected` if empty."""
     tokens, then = bucket
     tokens = min(burst, tokens + max(0.0, now - then) * per_minute / 60)
     if tokens < 1:

@@ -24,7 +24,7 @@ class Arrivals(NamedTuple):
 
 @dataclass(frozen=True)
 class Presence:
-    """Say in which part of the time devices take part.
+    """Describe in which part of the time devices take part.
 
     Args:
         late: The share of devices that join late, at a uniformly random moment.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 EVERY = 0.1
-"""Seconds between two looks of a bar: nobody sees more of it."""
+"""Seconds between two updates of a bar: more would not be seen."""
 
 WIDTH = 40
 START_OF_LINE, REST_OF_LINE = "\r", "\x1b[K"

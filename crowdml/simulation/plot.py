@@ -22,7 +22,7 @@ STYLES = ("-", "--", ":", "-.")
 
 
 class NotebookFigure(Figure):
-    """Be a figure that a notebook shows without choosing a backend."""
+    """Define a figure that a notebook shows without choosing a backend."""
 
     def __init__(self, width: float, height: float) -> None:
         super().__init__(figsize=(width, height), layout="constrained")

@@ -50,7 +50,7 @@ class Rule(NamedTuple):
 
 
 def _doubt(learning: Learning, model: Model, scale: float) -> StartReach | None:
-    """Return what decides D from the start, where the start knows it."""
+    """Return what decides D from the start, if the start's uncertainty is known."""
     start = learning.start
     if start is None or start.distance is None or start.rows is None:
         return None
@@ -58,7 +58,7 @@ def _doubt(learning: Learning, model: Model, scale: float) -> StartReach | None:
 
 
 def _first(learning: Learning, model: Model) -> Array:
-    """Return w before the first check-in."""
+    """Return w before the first check-in: the start, or zero."""
     if learning.start is None:
         return np.zeros(model.size)
     w = np.array(learning.start.w)
@@ -105,7 +105,7 @@ def make_stand_in(
 ) -> StandIn:
     """Make the mechanism of a task with these settings; see `Learning.privacy`."""
     kind, noisy = MECHANISMS[learning.mechanism], not math.isinf(learning.epsilon)
-    free = not noisy and not learning.planned  # nothing to hide, and no rate that depends on S
+    free = not noisy and not learning.planned  # no noise, and no rate that depends on S
     clip = learning.clip or (UNLIMITED if free else None)
     conditions = Conditions(
         model=model,

@@ -21,7 +21,7 @@ from crowdml.simulation.plan import APPROACHES, Plan
 from crowdml.simulation.settings import Crowd, Learning
 
 FEW = 1000
-"""Devices where neither people nor a check-in for each say how many there are."""
+"""The number of devices if neither people nor check-ins determine it."""
 
 ApproachName: TypeAlias = Annotated[str, Meta(extra={"names": APPROACHES})]
 MechanismName: TypeAlias = Annotated[str, Meta(extra={"names": MECHANISMS})]

@@ -66,7 +66,7 @@ class Bounds(NamedTuple):
         return bound_rows((self.cut(x) - self.middle) / self.reach(norm), norm)
 
     def warn(self, x: npt.NDArray[Any], name: str) -> None:
-        """Warn if these cannot be the bounds of these numbers."""
+        """Warn if the numbers do not fit these bounds."""
         beyond = ((x < self.low) | (x > self.high)).mean(axis=0)
         if (beyond > 0.5).any():
             warnings.warn(

@@ -13,7 +13,7 @@ DECIMALS = {".": "points", ",": "commas", "": "points or commas"}
 
 @dataclass(frozen=True)
 class CsvDialect:
-    """Say which sign separates columns, and which sign comes before decimals.
+    """Hold the sign that separates columns, and the sign before decimals.
 
     Args:
         delimiter: A comma, a semicolon or a tab.

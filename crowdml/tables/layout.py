@@ -8,7 +8,7 @@ from crowdml.tables.dialect import CsvDialect
 from crowdml.tables.names import check_columns, missing_column, quoted, split_unit
 
 ANSWERS = ("y", "label", "target", "answer")
-"""Names of a column with the answer, where nobody says which one it is."""
+"""Usual names of the column with the answer."""
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ function abort(transaction) {
   try {
     transaction.abort();
   } catch {
-    // A failed request has already ended the transaction, without an error of its own.
+    // A failed request has already ended the transaction, and that end has no separate error.
   }
 }
 

@@ -1,4 +1,4 @@
-/** Algorithm 1: a device that collects, checks out, sanitises and checks in. */
+/** Run Algorithm 1: a device that collects, checks out, sanitises and checks in. */
 
 import { Agreement } from "./agreement.js";
 import { makeFeatures } from "./columns.js";

@@ -1,4 +1,4 @@
-/** Exchange check-ins with the server: Device Routines 2 and 3, and what follows a refusal. */
+/** Exchange check-ins with the server: Device Routines 2 and 3, and the handling of refusals. */
 
 import { LimitReached, Rejected, TermsChanged, Unreachable } from "./errors.js";
 import { Membership, sameAgreement } from "./membership.js";
@@ -28,7 +28,7 @@ const COPIED = phrase(
 );
 const COPY_END = { code: "copied", phrase: COPIED };
 
-/** Another copy of the device has sent check-ins; they are in the ledger. */
+/** Report that another copy of the device has sent check-ins; they are in the ledger. */
 class CopyFound extends Error {}
 
 export class Exchange extends Membership {
@@ -43,7 +43,7 @@ export class Exchange extends Membership {
     }
   }
 
-  /** Send what waits, then check in a full minibatch, if the time has come. */
+  /** Send the check-in that waits, then check in a full minibatch, if the time has come. */
   sync() {
     return this.alone(() => this.#sync());
   }
@@ -87,7 +87,7 @@ export class Exchange extends Membership {
     }
   }
 
-  /** Run one round: an old check-in first, then a new one. */
+  /** Run one round: send a check-in that waits first, then a new check-in. */
   async #attempt() {
     /** @type {OutcomeName} */
     let outcome = Outcome.COLLECTED;

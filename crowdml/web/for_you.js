@@ -8,7 +8,7 @@ import { phrase } from "./phrase.js";
 
 /** @import { LinearModel, RightCount, Rows } from "./types.js" */
 
-/** The sentence is about the newest check-ins that have this many samples together. */
+/** The sentence covers the newest check-ins that have this many samples together. */
 const ENOUGH = 20;
 const MOST_BARS = 30;
 

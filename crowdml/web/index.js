@@ -1,4 +1,4 @@
-/** The browser device: learn together, with exact local differential privacy. */
+/** Export the browser device, which learns with a crowd, with exact local differential privacy. */
 
 export { Agreement, taskEnded } from "./agreement.js";
 export { errorNow, publicResults, whatBecame } from "./became.js";

@@ -1,4 +1,4 @@
-/** Keep a device's identity and agreement in step with its store. */
+/** Keep a device's identity and agreement up to date with its store. */
 
 import { Agreement, requireSuccessor } from "./agreement.js";
 import { Chance } from "./chance.js";
@@ -145,7 +145,7 @@ export class Membership extends EventTarget {
     return alone(this.store.name, action);
   }
 
-  /** What another tab may have changed. Who has left stays away. @protected */
+  /** Read what another tab may have changed; a device that has left stays left. @protected */
   async refresh() {
     if (this.#identity.ended?.code === "left") return;
     const identity = await this.store.identity();

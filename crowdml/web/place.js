@@ -1,4 +1,4 @@
-/** Say where a check-in belongs: everything here is public, and the device chooses none of it. */
+/** Identify a check-in by its place: all of it is public, and the device chooses none of it. */
 
 import { sha256 } from "./hash.js";
 

@@ -7,7 +7,7 @@ import { LEAVES, LOST, LOST_IN_SHORT, sentencesOf } from "./sentences.js";
 
 /** @import { Level, Phrase, Terms } from "./types.js" */
 
-/** The most check-ins that a device makes, where neither terms nor participant say. */
+/** The most check-ins of a device, where neither the terms nor the participant set a number. */
 const USUAL_CHECKINS = 20;
 
 /** Above this ε, a guess can become nearly certain. */

@@ -1,4 +1,4 @@
-/** Connect to the network: five calls, and one implementation of them with fetch. */
+/** Connect a device to its server: the interface, and one implementation with fetch. */
 
 import { CrowdmlError, InvalidInput, Rejected, Unreachable } from "./errors.js";
 import { phrase, write } from "./phrase.js";

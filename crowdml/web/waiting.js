@@ -1,4 +1,4 @@
-/** Decide when a device tries again, and what it waits for. */
+/** Decide when a device tries again, and store the reason to wait. */
 
 import { Chance } from "./chance.js";
 import { Outcome } from "./outcome.js";

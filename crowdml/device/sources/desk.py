@@ -1,4 +1,4 @@
-"""Decide who may post messages of a sensor app, and what each message is answered with."""
+"""Decide who may post messages of a sensor app, and how each message is answered."""
 
 import hmac
 import threading

@@ -16,13 +16,13 @@ from crowdml.errors import InvalidSample
 from crowdml.tables import CsvDialect, check_kind
 
 Placed = tuple[Sample | InvalidSample, Position | None, int]
-"""A sample with its place in the source, and the number of its line."""
+"""A sample, its position in the source, and the number of its line."""
 
 MOST_BAD = 1000
 """Bad lines in a row after which the rest of a source is not read."""
 
 MADE_ROOM = (Outcome.CHECKED_IN, Outcome.COLLECTED)
-"""After these the buffer was not full any more."""
+"""The outcomes after which the buffer has room again."""
 
 
 @dataclass
@@ -112,7 +112,8 @@ def feed(
     look = FirstLook(device, on_doubt, known=place.start > 0)
     placed = _placed(samples, place)
     if SourcePlace.path(source) and not place.start:
-        # A file can be read again, so none of its samples is taken before the look at them.
+        # A file can be read again, so none of its samples is taken before its first rows are
+        # checked.
         first = list(islice(placed, max(LOOKED_AT, device.terms.collection.batch)))
         look.at([sample[0] for sample, _, _ in first if not isinstance(sample, InvalidSample)])
         placed = chain(first, placed)
@@ -141,7 +142,7 @@ def feed(
             fed.kept += 1
     fed.outcome = device.flush(wait)
     if fed.stopped and fed.outcome in MADE_ROOM:
-        fed.outcome = Outcome.WAITING  # lines are left, so it must not end as a success
+        fed.outcome = Outcome.WAITING  # lines are left, so the run must not end as a success
     fed.lines, fed.answered = place.lines, device.n_answered - before
     return fed
 
@@ -175,7 +176,7 @@ def _add(
 
 
 def _recorded(device: Device, sample: Sample) -> bool:
-    """Return whether a line has the columns of a recording instead of those of the features."""
+    """Return whether a line has the columns of a recording instead of the task's features."""
     features, found = device.terms.features, len(sample[0])
     read = features.sensor is not None and not features.sensor.registered.typed_in
     return read and found in (2, 4) and found != features.count

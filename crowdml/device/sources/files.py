@@ -50,7 +50,7 @@ class SourcePlace:
         return str(path.resolve()) if source != "-" and path.is_file() else None
 
     def next_position(self) -> Position | None:
-        """Return the position of the next sample, if it is remembered; a line may end several."""
+        """Return the position of the next sample, if it is stored; a line may complete several."""
         line, nth = self._newest
         self._newest = (self.lines, nth + 1 if line == self.lines else 0)
         if self._path is None:
@@ -114,7 +114,7 @@ def read_source(
 
 
 def starting(lines: Iterator[str]) -> tuple[bool, Iterator[str]]:
-    """Return whether the lines are JSON, as the first one shows, and all of them."""
+    """Return whether the first line is JSON, and an iterator over all lines."""
     first = next(lines, "")
     return first.lstrip().startswith(("{", "[")), chain([first], lines)
 
@@ -152,5 +152,5 @@ def _bounded(lines: IO[str], source: str) -> Iterator[str]:
 
 
 def _content(line: str) -> bytes:
-    """Return a line without its end, so that appending may complete the last line."""
+    """Return a line without its line end, so that appending may complete the last line."""
     return line.rstrip("\r\n").encode("utf-8", "surrogatepass") + b"\n"

@@ -24,14 +24,14 @@ from crowdml.protocol import Sensor, Terms
 
 MOST_STREAMS = 20
 MOST_HELD = 50_000
-"""Readings that wait while the buffer is full."""
+"""The most readings that wait while the buffer is full."""
 
 BARREN = 10
-"""Messages without a reading for the task, after which a person should know."""
+"""Messages without a reading for the task, after which the person gets a hint."""
 
 
 class Hint(InvalidSample):
-    """Report what the person with the app should know; the message's samples are kept."""
+    """Report a hint to the person with the app; the message's samples are kept."""
 
 
 class Intake:
@@ -136,10 +136,10 @@ class Intake:
                 self._keep(path, stream, sample)
 
     def finish(self, on_doubt: Callable[[str], bool]) -> None:
-        """Use all readings that wait, and ask about them as `settle` does."""
+        """Use all readings that wait, and ask about doubtful rows as `settle` does."""
         self.flush()
         self.settle(on_doubt)
-        self.flush()  # what waited while the question was open
+        self.flush()  # use the readings that waited while the question was open
 
     # Readings that wait
 

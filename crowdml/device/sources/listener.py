@@ -13,14 +13,14 @@ from crowdml.device.sources.intake import Intake
 from crowdml.errors import InvalidInput, InvalidSample
 
 LARGEST = 2**22
-"""Bytes of a message: no message may use up the device's memory."""
+"""The most bytes of a message, so that no message uses up the device's memory."""
 
 MOST_CONNECTIONS = 16
 TIMEOUT = 30.0
 
 
 class Listener(MessageDesk):
-    """Run an HTTP server in threads of its own, and answer what comes as `MessageDesk` does.
+    """Run an HTTP server in separate threads, and answer requests as `MessageDesk` decides.
 
     Args:
         tls: The certificate and key to serve, if any.
@@ -56,7 +56,7 @@ class Listener(MessageDesk):
         return True
 
     def close(self) -> None:
-        """Accept no more messages; those that came are answered first."""
+        """Accept no more messages, and answer the messages that have arrived."""
         self._server.shutdown()
         self.wait_for_answers(TIMEOUT)
         self._server.server_close()
@@ -87,7 +87,8 @@ class _Server(ThreadingHTTPServer):
         try:
             request.settimeout(TIMEOUT)
             if self._tls:
-                # In this thread, so that a client that stops in its handshake delays no other.
+                # Handshake in this thread, so that a client that stops in its handshake delays no
+                # other client.
                 request = self._tls.wrap_socket(request, server_side=True)
             super().process_request_thread(request, client_address)
         except OSError:
@@ -96,7 +97,7 @@ class _Server(ThreadingHTTPServer):
             self._places.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        pass  # the connection broke; the app sends the message again, or not
+        pass  # the connection broke; the app may send the message again
 
 
 class RequestHandler(BaseHTTPRequestHandler):
@@ -131,7 +132,7 @@ class RequestHandler(BaseHTTPRequestHandler):
             self._refuse(411, "A message must have a Content-Length, found none. Send one.")
             return None
         digits = given.lstrip("0") or "0"
-        # By the number of digits first: Python reads thousands of digits slowly.
+        # Check the number of digits first: Python reads thousands of digits slowly.
         if len(digits) > len(str(LARGEST)) or int(digits) > LARGEST:
             self._refuse(413, f"A message must have at most {LARGEST:,} bytes. Send more often.")
             return None

@@ -8,14 +8,14 @@ from crowdml.device.sources.feed import Fed
 from crowdml.device.sources.intake import Intake
 
 PULSE = 0.5
-"""Seconds after which the device looks up when nothing comes."""
+"""Seconds between two checks for other work while no message arrives."""
 
 
 class LiveSource(Protocol):
-    """Hand over the messages of a sensor app."""
+    """Deliver the messages of a sensor app to the intake."""
 
     def poll(self, seconds: float) -> bool:
-        """Hand new messages to the intake, waiting at most this time; return False at the end."""
+        """Pass new messages to the intake, waiting at most this time; return False at the end."""
         ...
 
     def close(self) -> None: ...

@@ -1,4 +1,4 @@
-"""Look at the first rows of a source before anything is spent on them."""
+"""Check the first rows of a source before any ε is spent on them."""
 
 from collections.abc import Callable, Sequence
 
@@ -13,10 +13,10 @@ from crowdml.tables import quoted
 from crowdml.types import Array
 
 LOOKED_AT = 100
-"""Rows of a file that are looked at; of a stream, those before its first check-in."""
+"""The rows of a file that are checked; of a stream, all rows before its first check-in are."""
 
 FEWEST_ALIKE = 10
-"""Rows below which nothing is said about rows that are all the same."""
+"""The fewest rows about which it is reported that all are the same."""
 
 ALIKE = 0.95
 ROUNDING = 1e-6
@@ -25,7 +25,7 @@ APP_REMEDY = "Check the sensor and the units in the app. To use these rows anywa
 
 
 class FirstLook:
-    """Look at the rows of a source before its first check-in.
+    """Check the rows of a source before its first check-in.
 
     Nothing is sent, and nothing is spent: only this device sees the rows.
 
@@ -42,14 +42,14 @@ class FirstLook:
         self._before = device.n_samples
 
     def at(self, rows: Sequence[Readings]) -> None:
-        """Look at rows that the device does not have yet; raise `DoubtfulRows` not to take them."""
+        """Check rows that the device does not have yet; raise `DoubtfulRows` to leave them out."""
         terms, self._done = self._device.terms, True
         said = doubt_about(terms.features, terms.mechanism().norm, rows)
         if said and not self._on_doubt(said):
             raise DoubtfulRows(f"{said} Nothing was spent on them. {REMEDY}")
 
     def before(self, row: Readings) -> None:
-        """Look at the rows of a stream so far, if a check-in may follow `row`.
+        """Check the rows of a stream so far, if a check-in may follow `row`.
 
         Rows of a stream cannot be read again, so the device keeps them as they come, and forgets
         them if they are not to be taken.
@@ -67,7 +67,7 @@ class FirstLook:
 
 
 class LiveLook:
-    """Look at the first samples of a sensor app before the first check-in that would use them.
+    """Check the first samples of a sensor app before the first check-in that would use them.
 
     The device's file has the rows until the look, so that a device that is started again looks at
     all of them. Once rows were found good, or were accepted, the format is not looked at again.
@@ -87,7 +87,7 @@ class LiveLook:
         self._done = store.streams.looked(format)
 
     def before(self, terms: Terms, x: Array) -> bool:
-        """Return whether a sample may be kept; if not, `doubt` has the reason."""
+        """Return whether a sample may be kept; if not, set `doubt` to the reason."""
         if self._done or self.doubt:
             return not self.doubt
         streams = self._store.streams
@@ -103,19 +103,19 @@ class LiveLook:
         return not self.doubt
 
     def accept(self) -> None:
-        """Use these rows, and the rows that follow them."""
+        """Accept these rows, and all later rows of this format."""
         self.doubt, self._done = None, True
         self._store.streams.end_look(self._format, good=True)
 
     def reject(self) -> None:
-        """Forget the rows, and the samples that were kept of them; the doubt stays."""
-        n_kept = len(self._store.streams.first_rows(self._format)) - 1  # the last was not kept
+        """Delete the rows and the samples that were kept of them; keep the doubt."""
+        n_kept = len(self._store.streams.first_rows(self._format)) - 1  # the last row was not kept
         self._store.discard(max(0, min(n_kept, self._store.n_samples)))
         self._store.streams.end_look(self._format, good=False)
 
 
 def doubt_about(features: Features, norm: int, rows: Sequence[Readings]) -> str | None:
-    """Say why rows cannot be in the task's units, or None.
+    """Explain why rows cannot be in the task's units; None if they can.
 
     Either most are cut at six scales or longer than 1 after scaling, or nearly all are the same.
     Labels do not count: people differ, and one may have one label only.

@@ -19,13 +19,13 @@ LARGEST = 2**26
 
 TIMEOUT = 10.0
 QUIET = 5
-"""Answers without news, after which whole buffers are asked for: they may have been cleared."""
+"""Answers without new readings, after which whole buffers are requested, as they may be cleared."""
 
 PERIOD = 1.0
 
 
 class PhyphoxPhone:
-    """Ask for readings that are newer than the newest one on the device's disk.
+    """Request readings that are newer than the newest reading on the device's disk.
 
     Args:
         waiting: When to try again after a failure.
@@ -73,7 +73,7 @@ class PhyphoxPhone:
             self._waiting.clear()
             self._failed = False
         except InvalidInput as error:
-            # Another experiment may be opened at any time.
+            # Not an end: the person may open another experiment at any time.
             self._fail(str(error))
         except (OSError, http.client.HTTPException) as error:
             self._fail(f"cannot reach phyphox at {self._host}:{self._port}: {error}.")
@@ -86,7 +86,7 @@ class PhyphoxPhone:
                 self._configured = False
                 log.warning("phyphox has begun a new session.")
             if not batch.whole:
-                return  # the answer is from another session: ask again
+                return  # the answer belongs to another session: ask again
         self._quiet = 0 if batch.readings else self._quiet + self._format.measuring
         if self._intake.take(body) is Outcome.FULL:
             log.warning("the buffer is full: what phyphox has waits on the phone.")

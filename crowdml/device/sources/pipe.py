@@ -11,7 +11,7 @@ from crowdml.device.sources.intake import Intake
 from crowdml.errors import InvalidInput, InvalidSample
 
 MOST_WAITING = 100_000
-"""Objects that wait while a check-in is sent: more than half an hour at 50 a second."""
+"""The most objects that wait while a check-in is sent: over half an hour at 50 objects a second."""
 
 
 class Pipe:
@@ -41,7 +41,7 @@ class Pipe:
             while found:
                 self._take(*found)
                 if self._intake.fed.kept > n_kept or self._intake.doubt:
-                    return True  # it may be time to check in, or to ask a person
+                    return True  # it may be time to check in, or to ask the person
                 found = self._waiting.get_nowait()
         except queue.Empty:
             return True

@@ -75,7 +75,7 @@ def read_readings(
 
 
 def _reading(row: list[str], newest: float) -> tuple[float, float]:
-    """Return the time and the length of the reading."""
+    """Return the time of a reading, and the reading's length."""
     if len(row) not in (3, 5):
         raise ValueError(
             f"expected time, one reading or three, and a label, found {len(row)} columns."

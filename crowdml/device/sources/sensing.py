@@ -74,7 +74,7 @@ class Sensing:
         )
 
     def push(self, time: float, reading: float, label: str | float | None) -> list[Taken]:
-        """Take in a reading, with the label None if unknown; return the samples it completes.
+        """Add a reading, with the label None if unknown; return the samples that it completes.
 
         A reading that is not a finite number, or not newer than the last one, is skipped.
         """
@@ -106,7 +106,7 @@ class Sensing:
 
 
 def rarer(sensor: Sensor, every: float | None) -> Sensor:
-    """Return the sensor with at least this many seconds between samples, never with fewer."""
+    """Return the sensor with at least this many seconds between samples, and never fewer."""
     return msgspec.structs.replace(sensor, every=max(sensor.every, every or 0.0))
 
 

@@ -9,10 +9,10 @@ from crowdml.device.sources.sensing import Sensing, SensingMemory, Taken
 from crowdml.protocol import Sensor
 
 LARGEST_OFFSET_ERROR = 2 * SECOND
-"""A clock that seems to have moved by more than this was stopped, or set, in between."""
+"""The largest change of a clock's offset; after a larger change, the clock was stopped or set."""
 
 SKEW = 3600 * SECOND
-"""A clock that differs from this machine's by more than this does not show the time of day."""
+"""The largest difference from this machine's clock for a clock that shows the time of day."""
 
 Label = str | float | None
 
@@ -81,7 +81,7 @@ class Stream:
             self._set(time if time - memory.horizon < SKEW else memory.horizon + 1, label)
 
     def accept(self, batch: Batch, read_label: Callable[[str], Label], usual: Label) -> None:
-        """Take in a message; `usual` is the label where a new session begins."""
+        """Read a message; `usual` is the label at the beginning of a new session."""
         memory = self._memory
         times = [reading.time for reading in batch.readings]
         if batch.whole and times and max(times) < memory.newest:
@@ -103,13 +103,13 @@ class Stream:
             self._set(event.time, read_label(event.text))
 
     def _begin_anew(self, usual: Label) -> None:
-        """Start anew after the session's clock was set back to 0; the label is `usual`."""
+        """Start a new stream after the session's clock was reset to 0; the label is `usual`."""
         commanded = self._memory.commanded
         self._memory = StreamMemory(label=usual, commanded=commanded)
         self._sensing = Sensing(self._sensor, self._count)
 
     def _set(self, time: int, label: Label) -> None:
-        """Set the label from this time on; a late one counts from now on, if none is newer."""
+        """Set the label from this time on; a late label counts from now on, if none is newer."""
         memory = self._memory
         if time > memory.newest:
             memory.labels[time] = label
@@ -117,7 +117,7 @@ class Stream:
             memory.label, memory.labelled = label, time
 
     def drain(self, everything: bool = False) -> Iterator[list[Taken]]:
-        """Use the readings that are due; between two steps `memory` is up to date."""
+        """Use the readings that are due; `memory` is up to date between two results."""
         memory = self._memory
         limit = memory.horizon if everything else memory.horizon - self._lateness
         due = sorted(time for time in memory.held if time <= limit)

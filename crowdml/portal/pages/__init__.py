@@ -1,4 +1,4 @@
-"""Handlers of the portal's pages: for visitors, participants and owners."""
+"""Define the handlers of the portal's pages: for visitors, participants and owners."""
 
 from crowdml.portal.pages import participant, pictures, tasks
 from crowdml.portal.pages.context import Portal

@@ -12,7 +12,7 @@ MOST_AT_ONCE, MOST_OF_ONE = 64, 2
 generous, because anyone could fill a small one and keep every owner out."""
 
 MOST_OF_THIS_MACHINE = 16
-"""From loopback, where a local proxy forwards requests for many visitors."""
+"""The most passwords that wait from loopback, where a local proxy serves many visitors."""
 
 
 class Attempts:

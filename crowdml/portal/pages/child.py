@@ -10,13 +10,13 @@ from tempfile import TemporaryFile
 from typing import NamedTuple
 
 NICENESS = 5
-"""Another process that is busy gets three times as much of a processor."""
+"""The niceness of the child: another busy process gets three times as much of a processor."""
 
 log = logging.getLogger("crowdml.portal")
 
 
 class ChildAnswer(NamedTuple):
-    """The exit code of a process, and what it printed."""
+    """Hold the exit code of a process, and what it printed."""
 
     code: int | None
     out: bytes

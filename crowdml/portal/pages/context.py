@@ -12,11 +12,11 @@ from crowdml.server.service import Service
 
 
 class Portal:
-    """The caches and queues that the pages of one app share."""
+    """Hold the caches and queues that the pages of one app share."""
 
     def __init__(self) -> None:
         self.charts = Gallery[bytes](most_waiting=64)
-        # A gallery of its own, so that playing with the sliders does not delay the charts.
+        # A separate gallery, so that moving the sliders does not delay the charts.
         self.hidden = Gallery[bytes](most_waiting=8)
         self.examples = Gallery[Example](most_waiting=16)
         self.attempts = Attempts()

@@ -15,7 +15,7 @@ SITE = re.compile(r"https?://[^\s\"'<>]+")
 
 @dataclass(frozen=True)
 class Description:
-    """A task, and the text of its terms that devices keep."""
+    """Hold a task, and the text of its terms that devices keep."""
 
     task: Task
     terms_text: str
@@ -42,7 +42,7 @@ class Description:
 
     @property
     def levels(self) -> list[tuple[float, str]]:
-        """Return the largest ε and the name of each level; above the last nothing is private."""
+        """Return the largest ε and the name of each level; above the last, nothing is private."""
         return [(level.most, say(level.pill)) for level in LEVELS[:-1]]
 
     def spoken(self, epsilon: float) -> str:
@@ -76,7 +76,8 @@ class Description:
 
 
 def _time(seconds: float) -> str:
-    """
+    """Write a duration in words.
+
     >>> _time(42), _time(1203.2), _time(24064), _time(3 * 86400)
     ('42 seconds', '20 minutes', '6 hours 41 minutes', '3 days')
     """

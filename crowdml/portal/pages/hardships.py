@@ -1,11 +1,11 @@
-"""What makes learning hard for a crowd: answers of the form, used only by the simulation."""
+"""Ask what makes learning hard for a crowd: only the simulation uses these answers of the form."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
 
 class HardshipField(NamedTuple):
-    """One question of the form.
+    """Describe one question of the form.
 
     Args:
         key: The name of the field.
@@ -46,8 +46,11 @@ HARDSHIP_FIELDS = (
 
 
 class Hardships(NamedTuple):
-    """The answers: the share of devices that leave, the delay as a share of the task's time, and a
-    Dirichlet concentration."""
+    """Hold the answers of the form.
+
+    They are the share of devices that leave, the delay as a share of the task's time, and the
+    Dirichlet concentration of labels.
+    """
 
     leaving: str = ""
     delay: str = ""

@@ -13,7 +13,7 @@ STATES = ("", "open", "paused", "ended")
 
 @dataclass(frozen=True)
 class Listing:
-    """One page of the tasks that match.
+    """Hold one page of the tasks that match.
 
     Args:
         shown: The tasks of this page: open tasks first, then the others, each newest first.

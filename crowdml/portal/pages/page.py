@@ -43,7 +43,7 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
-"""Headers of every page: it loads only this server's files, and no other site may frame it."""
+"""Headers of every page: it loads only this server's files, and other sites cannot frame it."""
 
 
 def render(
@@ -67,12 +67,12 @@ def render(
 
 
 def redirect(request: Request, path: str) -> Response:
-    """Redirect to another page of this site, which the browser then gets."""
+    """Redirect the browser to another page of this site."""
     return RedirectResponse(front_of(request).prefix + path, 303)
 
 
 def error_page(request: Request, error: Rejected) -> Response:
-    """Render a problem for people, with a link to go on."""
+    """Render a problem for people, with a link to continue."""
     here = request.url.path[:200]
     known = error.kind != "not-found" or "path_params" in request.scope
     with speaking(preferred(request)):
@@ -82,7 +82,7 @@ def error_page(request: Request, error: Rejected) -> Response:
 
 
 def said(what: Phrase | Iterable[Phrase]) -> str:
-    """Say a phrase, or several of them one after the other."""
+    """Write one phrase, or several one after the other, in the reader's language."""
     return say(what) if isinstance(what, Phrase) else " ".join(map(say, what))
 
 

@@ -22,11 +22,11 @@ from crowdml.portal.pictures import (
 from crowdml.protocol import Terms, rejected
 
 FIXED = {"v", "epsilon"}
-"""In the query of a picture that stays as it is for a while."""
+"""The parameters in the query of a picture that may be cached for a while."""
 
 OUTSIDE = "{name} must lie in {low} … {high}, found {found}."
 NOTHING = "Crowdml-Nothing"
-"""The header of a picture that only says why there is nothing to draw."""
+"""The header of a picture that only explains why there is nothing to draw."""
 
 FORMATS = {"csv": "text/csv; charset=utf-8", "png": "image/png", "svg": "image/svg+xml"}
 

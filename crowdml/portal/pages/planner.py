@@ -30,7 +30,7 @@ log = logging.getLogger("crowdml.portal")
 
 
 class Forecast(NamedTuple):
-    """The result of a simulation: what to expect, or the reason why there is no result."""
+    """Hold the result of a simulation: what to expect, or the reason why there is no result."""
 
     expected: Expectation | None = None
     why: str = ""
@@ -159,7 +159,7 @@ class Planner:
 
 
 def too_late(seconds: float, closing: asyncio.Event) -> str:
-    """Say why a process has not answered."""
+    """Explain why a process has not answered in time."""
     if closing.is_set():
         return say("The server is ending.")
     return say(

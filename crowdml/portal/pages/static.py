@@ -28,7 +28,7 @@ ENTRY, JOINED = "page/main.js", "/web/joined.js"
 
 
 class File(NamedTuple):
-    """A file, plain (under "") and compressed, by content coding; the smallest form comes first."""
+    """Hold a file, plain (under "") and compressed, by content coding; the smallest comes first."""
 
     bodies: dict[str, bytes]
     sha256: bytes
@@ -45,7 +45,7 @@ class File(NamedTuple):
 
 
 class Folders:
-    """The files that pages may load, by the path in their address."""
+    """Hold the files that pages may load, by the path in their address."""
 
     def __init__(self, folders: dict[str, Path]) -> None:
         self._folders = folders

@@ -1,4 +1,4 @@
-"""Serve the public pages: the tasks, one task, how to join it, and how privacy works."""
+"""Serve the public pages: the list of tasks, each task, how to join it, and how privacy works."""
 
 import io
 import time
@@ -127,7 +127,7 @@ async def join_code(request: Request) -> Response:
 
 
 async def card(request: Request) -> Response:
-    """Show what to know about a model before using it; 404 while nothing is learnt."""
+    """Show what people should know before they use a model; 404 while nothing is learnt."""
     learner, facts = learner_of(request), facts_of(request)
     learnt_model(learner.published)
     return render(

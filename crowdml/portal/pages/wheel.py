@@ -1,4 +1,4 @@
-"""The installed package as a wheel, so that pip can install crowdml from any running server."""
+"""Pack the installed package as a wheel, so that pip can install crowdml from a running server."""
 
 import base64
 import hashlib
@@ -22,11 +22,11 @@ PACKAGE = Path(__file__).parents[2]
 OPEN_SUFFIXES = {".css", ".html", ".js", ".png", ".py", ".svg", ".toml", ".ts", ".typed"}
 OPEN_FOLDERS = {"data", "web"}
 EPOCH = (1980, 1, 1, 0, 0, 0)
-"""The earliest date that a zip file knows: the same files give the same bytes."""
+"""The earliest date that a zip file can have, so that the same files give the same bytes."""
 
 
 class Wheel(NamedTuple):
-    """A wheel: its file's name, its bytes, and their SHA-256."""
+    """Hold a wheel: its file's name, its bytes, and their SHA-256."""
 
     name: str
     body: bytes
@@ -98,5 +98,5 @@ async def wheel(request: Request) -> Response:
 
 
 async def newest_wheel(request: Request) -> Response:
-    """Redirect to the wheel under its full name, without which pip does not install it."""
+    """Redirect to the wheel under its full name, which pip requires."""
     return redirect(request, f"/{(await run_in_threadpool(own_wheel)).name}")

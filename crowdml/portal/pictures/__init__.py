@@ -1,4 +1,4 @@
-"""Charts and drawings, as SVG, PNG or CSV, and the store that keeps rendered ones."""
+"""Draw charts and pictures as SVG, PNG or CSV, and cache them."""
 
 from crowdml.portal.pictures.charts import CHARTS, CURIOUS
 from crowdml.portal.pictures.drawing import THEMES, save

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MOST_DRAWN = 80
-"""Points of a curve: more cannot be told apart on a phone, and weigh on it."""
+"""The most points of a curve: more cannot be distinguished on a phone, and make it slow."""
 
 
 class Chart(NamedTuple):
-    """One chart.
+    """Describe one chart.
 
     Args:
         note: How to read it.
@@ -53,10 +53,10 @@ def thin(rows: Sequence[T], most: int = MOST_DRAWN) -> Sequence[T]:
 
 
 def not_yet(facts: Facts) -> str:
-    """Say why there is nothing to draw."""
+    """Explain why there is nothing to draw yet."""
     return say("Not measured yet." if facts.statistics.version else "No check-ins yet.")
 
 
 def uncertain() -> str:
-    """Say that the numbers are still too uncertain to draw."""
+    """Explain that the numbers are still too uncertain to draw."""
     return say("Too uncertain to say so far: more check-ins are needed.")

@@ -1,4 +1,4 @@
-"""Define the charts of a task: for every reader, and for the curious."""
+"""Define the charts of a task: for every reader, and for readers who want details."""
 
 from itertools import pairwise
 from typing import TYPE_CHECKING

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 DRAWS = 60
 THINNEST = 0.03
-"""Of an arc, in radians, to be seen at all."""
+"""The width of the thinnest visible arc, in radians."""
 
 
 @dataclass(frozen=True)
 class ChoiceHiding:
-    """The k directions, ordered by somebody's data, and the place of the direction that was sent.
+    """Hold k directions, ordered by somebody's data, and the place of the direction that was sent.
 
     Place 1 is the direction closest to the data.
     """
@@ -79,7 +79,7 @@ class ChoiceHiding:
         return self.choice.likely if place <= self.choice.t else self.choice.unlikely
 
     def _opposite(self, place: int) -> int:
-        """Return the place of the same direction for data that say the opposite."""
+        """Return the place that the same direction has for the opposite data."""
         return self.choice.k + 1 - place
 
     def draw(self, theme: Theme) -> "Figure":

@@ -51,7 +51,7 @@ def draw_error(facts: Facts, theme: Theme) -> "Figure":
 
 
 def no_error(facts: Facts) -> str:
-    """Say why there is no curve; empty if there is one."""
+    """Explain why there is no curve; empty if there is one."""
     if error_rows(facts):
         return ""
     if not facts.task.terms.mechanism().evaluates:

@@ -22,7 +22,7 @@ to check-ins."""
 
 
 class Gallery(Generic[T]):
-    """A cache of pictures, or of other slow results, and the thread that makes them.
+    """Cache pictures, or other slow results, and make them in one thread.
 
     Args:
         most_waiting: The most pictures to make at once; further requests are asked to retry.

@@ -17,7 +17,7 @@ Hiding: TypeAlias = ChoiceHiding | NoiseHiding
 
 
 class Slider(NamedTuple):
-    """A setting of the picture that a reader may change, on a logarithmic scale."""
+    """Describe a setting of the picture that a reader may change, on a logarithmic scale."""
 
     name: str
     label: str
@@ -55,7 +55,7 @@ HIDINGS: dict[type[HidingPicture], Callable[[Any, int], Hiding]] = {
     Dial: ChoiceHiding.of,
     Hills: lambda hills, sent: NoiseHiding(hills),
 }
-"""How each kind of picture is drawn."""
+"""The function that makes each kind of picture."""
 
 
 def hiding(terms: Terms, epsilon: float, batch: float = 0, sent: float = 0) -> Hiding:

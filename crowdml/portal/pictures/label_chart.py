@@ -30,7 +30,7 @@ def draw_labels(facts: Facts, theme: Theme) -> "Figure":
 
 
 def no_labels(facts: Facts) -> str:
-    """Say why there are no shares to draw; empty if there are.
+    """Explain why there are no shares to draw; empty if there are.
 
     If even the share of the most frequent label may be zero, no bar is drawn.
     """

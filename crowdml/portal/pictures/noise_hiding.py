@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 DRAWS = 60
 WIDEST_TITLE = 52
-"""Letters on one line of the title."""
+"""The most letters on one line of the title."""
 
 
 @dataclass(frozen=True)
 class NoiseHiding:
-    """The effect of noise on one number of the average of n gradients, in the worst case."""
+    """Show the effect of noise on one number of the average of n gradients, in the worst case."""
 
     hills: Hills
 

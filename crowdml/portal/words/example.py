@@ -14,18 +14,18 @@ from crowdml.types import Array
 
 MOST_TRIED = 1000
 LARGEST_SAMPLES, LARGEST_CODEBOOK = 1_000_000, 50_000_000
-"""Numbers that are computed for an example."""
+"""The most numbers that are computed for an example."""
 
 
 class ExampleMessage(NamedTuple):
-    """One check-in: what stays, what is sent, how likely that was, and the message itself."""
+    """Hold one check-in: what stays on the device, what is sent, its odds, and the message."""
 
     shown: Shown
     body: str
 
 
 class Example(NamedTuple):
-    """A minibatch of n made-up samples, and the message that a device would send in each role.
+    """Hold n made-up samples, and the message that a device would send about them in each role.
 
     Args:
         window: The readings behind the first sample, where the task has a sensor.

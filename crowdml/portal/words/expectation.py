@@ -1,4 +1,4 @@
-"""Say in words what a crowd should reach, as `crowdml plan` has simulated it."""
+"""Describe in words what a crowd should reach, as `crowdml plan` has simulated it."""
 
 import msgspec
 
@@ -19,11 +19,11 @@ WITHOUT = {
     "skew": "If all people gave all answers, the error would be {error}.",
     "spread": "If all people had the same number of samples, the error would be {error}.",
 }
-"""By what makes it hard for a crowd."""
+"""A sentence about the error without each hardship."""
 
 
 class PlannedOption(msgspec.Struct, frozen=True):
-    """Settings of a task, the expected error, and the range in which nine runs of ten end.
+    """Hold settings of a task, the expected error, and the range in which nine runs of ten end.
 
     Args:
         error_with_liars: The error if one device in ten lies; None where that is not known.
@@ -47,7 +47,7 @@ class PlannedOption(msgspec.Struct, frozen=True):
 
 
 class PlannedCost(msgspec.Struct, frozen=True):
-    """One hardship of the crowd, and the error without it."""
+    """Hold one hardship of the crowd, and the error without it."""
 
     hardship: str
     error: float
@@ -58,7 +58,7 @@ class PlannedCost(msgspec.Struct, frozen=True):
 
 
 class Expectation(msgspec.Struct, frozen=True):
-    """The part of the plan's JSON that the pages show.
+    """Hold the part of the plan's JSON that the pages show.
 
     Args:
         own: The expected result of the task's own settings.

@@ -27,7 +27,7 @@ FOLDER = Path(__file__).parents[1] / "languages"
 ENGLISH = "en"
 LANGUAGES = tuple(sorted(file.stem for file in FOLDER.glob("*.toml")))
 PHRASES = ("below", "figures", "pilot", "problems", "promise", "sensors")
-"""The files for phrases, made below the pages. Short words mean other things elsewhere."""
+"""The files with templates of phrases: on pages, their short words have other meanings."""
 
 _language = ContextVar("language", default=ENGLISH)
 
@@ -84,12 +84,13 @@ def speaking(wanted: str) -> Iterator[None]:
 
 
 def preferred(request: Request) -> str:
-    """Return the language that the reader's browser prefers of ours; English if it has none."""
+    """Return the available language that the reader's browser prefers; English if there is none."""
     return choose(request.headers.get("accept-language", ""))
 
 
 def choose(header: str) -> str:
-    """
+    """Choose a language by an Accept-Language header.
+
     >>> choose("fr, de-AT;q=0.8, en;q=0.9"), choose("de-CH"), choose("fr;q=x, *"), choose("")
     ('en', 'de', 'en', 'en')
     """

@@ -1,4 +1,4 @@
-"""Say in words how a task goes on: its pace, what is uncertain, and what would help."""
+"""Describe how a task will continue: its pace, what is uncertain, and what would help."""
 
 import time
 from collections.abc import Iterator
@@ -14,17 +14,17 @@ from crowdml.privacy import Unit
 from crowdml.protocol import State, Task
 
 MOST_REPORTS = 2000
-"""With more reports than rows, a row stands for several."""
+"""The most rows of reports that are computed; with more reports, a row stands for several."""
 
 WEEK = 7 * 86400
 VAGUE, CLEAR = 0.3, 0.1
-"""Margins of an error: one that says hardly anything, and one that most owners are content with."""
+"""Margins of an error: one that shows hardly anything, and one that satisfies most owners."""
 
 BETTER = 0.8
-"""What is promised as a help makes the margin smaller by a fifth at least."""
+"""Advice is given only if it would shrink the margin to this share, or less."""
 
 NEVER_ENDS = 5 * 365 * 86400
-"""Seconds that nobody waits."""
+"""Seconds that count as never: nobody waits this long."""
 
 
 def expected_margin(task: Task, checkins: int) -> float | None:
@@ -51,7 +51,7 @@ def expected_margin(task: Task, checkins: int) -> float | None:
 
 
 def advice(task: Task) -> str | None:
-    """Say how well the error will be known in the end; None if it is not measured."""
+    """Describe how well the error will be known in the end; None if it is not measured."""
     if not task.terms.mechanism().evaluates:
         return None
     margin = expected_margin(task, task.t_max)
@@ -61,7 +61,7 @@ def advice(task: Task) -> str | None:
 
 
 class Outlook(NamedTuple):
-    """The sentences for an owner while a task runs.
+    """Hold the sentences for an owner while a task runs.
 
     Args:
         facts: The current numbers of the task.
@@ -79,7 +79,7 @@ class Outlook(NamedTuple):
 
     @property
     def pace(self) -> str:
-        """Say when the task ends if it keeps last week's pace; empty if it has ended."""
+        """Describe when the task ends if it keeps last week's pace; empty if it has ended."""
         now = self.facts.statistics
         if now.state is not State.RUNNING or not now.version:
             return ""
@@ -126,7 +126,7 @@ class Outlook(NamedTuple):
             yield say("In the next task, a larger ε or more samples in a check-in would help.")
 
     def _checkins_for(self, margin: float) -> int:
-        """Return how many check-ins it takes until the error has this margin, up to the end."""
+        """Return how many check-ins are needed until the error has this margin, up to the end."""
         version = self.facts.statistics.version
         for checkins in np.geomspace(version + 1, self.end, 12).astype(int).tolist():
             expected = expected_margin(self.facts.task, checkins)
@@ -155,7 +155,8 @@ class Outlook(NamedTuple):
 
 
 def _more(seconds: float) -> str:
-    """
+    """Write how much longer a task takes, in seconds, as a sentence.
+
     >>> _more(12 * 86400), _more(5400), _more(10), _more(1e12)  # doctest: +NORMALIZE_WHITESPACE
     ('About 12 more days at this pace.', 'About 90 more minutes at this pace.',
      'About 2 more minutes at this pace.', 'At this pace it will take more than five years.')

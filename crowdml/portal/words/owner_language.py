@@ -21,7 +21,7 @@ SMALL_WORDS = {
     "nl": "aan als bij dat de een en er het hoe in is met niet of om op te van voor wat",
 }
 SURE = 2
-"""Fewer small words than this say nothing."""
+"""The fewest small words that show a language."""
 
 
 def lang_of(task: Task) -> Markup:
@@ -36,7 +36,8 @@ def lang_of(task: Task) -> Markup:
 
 @lru_cache(maxsize=1024)
 def guessed(text: str) -> str:
-    """
+    """Guess the language of a text; empty if it has too few small words.
+
     >>> guessed("Tell from a phone's movement whether its owner walks."), guessed("42 lx")
     ('en', '')
     >>> guessed("Aus der Bewegung des Telefons erkennen, ob man geht.")

@@ -1,4 +1,4 @@
-"""Say in words how well a task's model works: its current error, compared with guessing."""
+"""Describe how well a task's model works: its current error, compared with guessing."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from crowdml.server.log import Course
 
 
 class Facts(NamedTuple):
-    """The numbers behind words and charts of a task; they come from sanitised check-ins only."""
+    """Hold the numbers behind words and charts of a task; all come from sanitised check-ins."""
 
     task: Task
     statistics: Statistics
@@ -19,7 +19,7 @@ class Facts(NamedTuple):
 
 
 class Guess(NamedTuple):
-    """A way to guess without features, and how often it is wrong."""
+    """Describe a way to guess without features, and how often the guess is wrong."""
 
     error: Estimate
     how: str
@@ -46,7 +46,7 @@ class Performance:
 
     @property
     def sentence(self) -> str:
-        """Say in one sentence what is known about the model."""
+        """Describe in one sentence what is known about the model."""
         if not words.known(self.error):
             return say("How often it is wrong is not known yet.")
         wrong = say(
@@ -69,7 +69,7 @@ class Performance:
 
     @property
     def typical(self) -> str:
-        """Say the typical error of a predicted number; empty for labels or while it is unknown."""
+        """Write the typical error of a predicted number; empty for labels, or if unknown."""
         if self.facts.task.terms.n_classes or self.error is None or not words.known(self.error):
             return ""
         right = Estimate(1 - self.error.value, self.error.margin)
@@ -81,7 +81,7 @@ class Performance:
 
     @property
     def outcome(self) -> str:
-        """Say what a task that has ended has reached."""
+        """Describe the result of a task that has ended."""
         now = self.facts.statistics
         progress = say(
             "It ended after {checkins} from {devices}.",
@@ -111,7 +111,7 @@ def guess_of(task: Task, statistics: Statistics) -> Guess | None:
 
 
 def what_is_wrong(task: Task) -> str:
-    """Say what counts as an error."""
+    """Describe what counts as an error."""
     terms = task.terms
     if terms.n_classes:
         return say("A prediction is wrong if it names another label than the participant did.")
@@ -119,6 +119,6 @@ def what_is_wrong(task: Task) -> str:
 
 
 def tolerance(task: Task) -> str:
-    """Say by how much a predicted number may be off, in its unit."""
+    """Write by how much a predicted number may be off, in its unit."""
     terms = task.terms
     return f"{words.number(terms.model.tolerance, 6)}{words.NBSP}{terms.target.unit}".rstrip()

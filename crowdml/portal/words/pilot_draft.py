@@ -1,4 +1,4 @@
-"""Say in words what `crowdml task new --pilot` has found."""
+"""Describe in words what `crowdml task new --pilot` has found."""
 
 from typing import Any, Literal
 
@@ -20,11 +20,11 @@ SENTENCES = {
     "worsens": "{people} at ε = {epsilon} make the pilot’s error worse, from {before} to {after} "
     "({low} to {high}). Ask many more, or do not ask.",
 }
-"""By what a crowd does to the pilot's error."""
+"""A sentence for each effect of a crowd on the pilot's error."""
 
 
 class PlannedEpsilon(msgspec.Struct, frozen=True):
-    """The expected error of a crowd at one ε."""
+    """Hold the expected error of a crowd at one ε."""
 
     epsilon: float
     error: float
@@ -34,7 +34,7 @@ class PlannedEpsilon(msgspec.Struct, frozen=True):
 
 
 class PilotPlan(msgspec.Struct, frozen=True):
-    """What a crowd adds to a pilot: the part that the pages show."""
+    """Hold what a crowd adds to a pilot: the part that the pages show."""
 
     recommended: PlannedEpsilon
     options: list[PlannedEpsilon]
@@ -80,7 +80,7 @@ class PilotPlan(msgspec.Struct, frozen=True):
 
 
 class PilotDraft(msgspec.Struct, frozen=True):
-    """The JSON of `crowdml task new --pilot`: a task file, a start, and what was found."""
+    """Hold the JSON of `crowdml task new --pilot`: a task file, a start, and what was found."""
 
     task: str
     start: bytes

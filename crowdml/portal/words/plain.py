@@ -43,11 +43,11 @@ __all__ = [
 ]
 
 NBSP = "\N{NO-BREAK SPACE}"
-"""A number and its sign stay on one line."""
+"""A no-break space, which keeps a number and its sign on one line."""
 
 
 def exactly(value: float) -> str:
-    """Write a count as it is, and a number of a gradient with four decimals.
+    """Write a count unchanged, and a number of a gradient with four decimals.
 
     >>> exactly(3), exactly(-0.25)
     ('3', '-0.2500')
@@ -56,7 +56,8 @@ def exactly(value: float) -> str:
 
 
 def model(kind: str) -> str:
-    """
+    """Name a kind of model in words.
+
     >>> model("ridge")
     'Linear regression with squared error'
     """
@@ -68,12 +69,12 @@ def algorithm(kind: str) -> str:
 
 
 def _begun(text: str) -> str:
-    """Write a text with a capital letter, as at the start of a sentence."""
+    """Write a text with a capital letter, to begin a sentence."""
     return text[:1].upper() + text[1:]
 
 
 def certainty(value: float) -> str:
-    r"""Say how sure someone with a fifty-fifty guess can become if log P/P′ is at most `value`.
+    r"""Write how sure somebody with a fifty-fifty guess can become if log P/P′ is at most `value`.
 
     >>> certainty(1.0), certainty(10.0)
     ('73.2\xa0%', '99.9955\xa0%')
@@ -82,7 +83,8 @@ def certainty(value: float) -> str:
 
 
 def but_for(delta: float) -> str:
-    """
+    """Write δ as the end of a sentence; empty for 0.
+
     >>> but_for(1e-6), but_for(0.0)
     (', but for a chance of one in 1,000,000', '')
     """
@@ -109,7 +111,7 @@ def state(state: State, version: int) -> str:
 
 
 def ending(state: State, version: int) -> str:
-    """Say why a task has ended, to complete "The task has ended: …".
+    """Write why a task has ended, to complete "The task has ended: …".
 
     >>> ending(State.EXHAUSTED, 1000), ending(State.STOPPED, 9)
     ('all 1,000 check-ins are in', 'its owner stopped it')
@@ -129,7 +131,8 @@ def status(status: str) -> str:
 
 
 def epsilon(value: float | str | None) -> str:
-    """
+    """Write an ε, also where JSON has "inf" or null.
+
     >>> epsilon(1.0), epsilon("inf"), epsilon(None)
     ('1', '∞', '∞')
     """
@@ -137,7 +140,8 @@ def epsilon(value: float | str | None) -> str:
 
 
 def count(value: int) -> str:
-    """
+    """Write a whole number with separators.
+
     >>> count(12345)
     '12,345'
     """
@@ -145,7 +149,8 @@ def count(value: int) -> str:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """
+    """Write a number with `digits` significant digits and no exponent.
+
     >>> number(2980.96)
     '2,980'
     """
@@ -153,7 +158,8 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def percent(value: float, digits: int = 0) -> str:
-    r"""
+    r"""Write a share as a percentage.
+
     >>> percent(0.731), percent(0.02, 1)
     ('73\xa0%', '2.0\xa0%')
     """
@@ -161,7 +167,8 @@ def percent(value: float, digits: int = 0) -> str:
 
 
 def chance(value: float) -> str:
-    r"""
+    r"""Write a probability as a percentage with two significant digits.
+
     >>> chance(0.01183), chance(0.9999), chance(4.2e-18)
     ('1.2\xa0%', '99.99\xa0%', 'practically never')
     """
@@ -169,7 +176,8 @@ def chance(value: float) -> str:
 
 
 def counted(n: int, what: str) -> str:
-    """
+    """Write a number of things.
+
     >>> counted(1, "sample"), counted(5200, "check-in")
     ('1 sample', '5,200 check-ins')
     """
@@ -177,7 +185,8 @@ def counted(n: int, what: str) -> str:
 
 
 def estimate(value: Estimate | None) -> str:
-    r"""
+    r"""Write an estimated share as a range, or why it is unknown.
+
     >>> estimate(Estimate(0.123, 0.04)), estimate(None), estimate(Estimate(0.5, 0.6))
     ('between 8 and 17\xa0%', 'not known yet', 'too uncertain so far')
     """
@@ -185,7 +194,8 @@ def estimate(value: Estimate | None) -> str:
 
 
 def error(value: Estimate | None) -> str:
-    r"""
+    r"""Write how often a model is wrong.
+
     >>> error(Estimate(-0.004, 0.121))
     'between 0 and 12\xa0% wrong'
     """

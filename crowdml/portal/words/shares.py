@@ -11,11 +11,11 @@ from crowdml.protocol import Statistics, Task
 from crowdml.types import Array
 
 MOST_SHOWN = 8
-"""Labels with a bar of their own."""
+"""The most labels that each have a bar."""
 
 
 class Share(NamedTuple):
-    """The share of one label: as it is shown, and as it was estimated."""
+    """Hold the share of one label: as it is shown, and as it was estimated."""
 
     label: str
     value: float
@@ -47,7 +47,7 @@ def top_shares(task: Task, statistics: Statistics) -> list[Share]:
 
 
 def onto_simplex(values: Sequence[float]) -> Array:
-    """Return the closest shares; it costs no privacy, because it uses only what was sent.
+    """Return the closest valid shares; this costs no privacy, because it uses only what was sent.
 
     Reference: J. Duchi et al., ICML 2008.
 

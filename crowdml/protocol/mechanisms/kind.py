@@ -25,7 +25,7 @@ Epsilon: TypeAlias = Annotated[float, msgspec.Meta(ge=SMALLEST_EPSILON, le=LARGE
 
 
 class Wanted(NamedTuple):
-    """Hold what a task file says about privacy, and what follows from its other tables.
+    """Hold the privacy settings of a task file, and what follows from its other tables.
 
     Args:
         epsilon: The total ε.
@@ -61,7 +61,7 @@ class Wanted(NamedTuple):
 
 
 class Conditions(NamedTuple):
-    """Hold what else a mechanism must know about a task.
+    """Hold the other settings of a task that a mechanism needs.
 
     Args:
         model: What is learnt.
@@ -126,7 +126,7 @@ class PrivacyTerms(Open):
 
     @property
     def wanted(self) -> Wanted:
-        """Return what a task file may have said for these terms, also for another ε, b and K."""
+        """Return settings of a task file that lead to these terms, also for another ε, b and K."""
         return Wanted(float(self.epsilon))
 
 
@@ -137,7 +137,7 @@ class WrittenTerms(
     forbid_unknown_fields=True,
     tag_field=PrivacyTerms.tag_field,
 ):
-    """Be the base of each mechanism's terms, whose tag is the mechanism's name."""
+    """Define the base of each mechanism's terms, whose tag is the mechanism's name."""
 
 
 class Needs(NamedTuple):

@@ -20,7 +20,7 @@ from crowdml.protocol.mechanisms.kind import (
 SMALLEST_LEVEL = 1e-9
 DELTA = 1e-6
 SHARE = 0.05
-"""The share for each count, where a task does not say: they are for monitoring only."""
+"""The share of ε for each count, where a task does not say: counts are for monitoring only."""
 
 NoiseLevel: TypeAlias = (
     Annotated[float, msgspec.Meta(ge=SMALLEST_LEVEL, le=LARGEST_EPSILON)] | Literal["inf"]
@@ -45,7 +45,7 @@ def levels_of(wanted: Wanted) -> Levels:
 
 
 class NoiseTerms(WrittenTerms, frozen=True):
-    """Hold what the terms of both laws have in common."""
+    """Hold the fields that the terms of both laws have in common."""
 
     letter: ClassVar[str]
     """The letter of the levels: ε or ρ."""

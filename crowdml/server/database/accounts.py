@@ -17,7 +17,7 @@ from crowdml.tables import check_kind
 
 SESSION_SECONDS = 12 * 3600
 COMMAND_LINE = "command line"
-"""Who did it, where no owner is signed in."""
+"""The name in the log for an action on the command line, where no owner is signed in."""
 
 
 SLOTS = 4096

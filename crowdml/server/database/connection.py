@@ -36,7 +36,7 @@ class Database(ABC):
     """
 
     mark: str
-    """What stands for a value in a statement that goes to the driver as it is."""
+    """The placeholder for a value in a statement that goes to the driver unchanged."""
 
     clock: str
     """The time in whole seconds since 1970, as an expression of SQL: the same for all nodes."""
@@ -74,7 +74,7 @@ class Database(ABC):
 
     @abstractmethod
     def count_on(self) -> None:
-        """Let new ids follow the ids of rows that were written with explicit ids."""
+        """Make new ids follow the ids of rows that were written with explicit ids."""
 
     def migrating(self) -> AbstractContextManager[sa.Connection]:
         """Change tables while no other process changes them."""
@@ -90,7 +90,7 @@ class Database(ABC):
     def ask_locked(
         self, task: int, query: str, values: Values
     ) -> tuple[OwnerSettings, Sequence[Values]]:
-        """Lock a task, then ask; return the owner's settings and the rows."""
+        """Lock a task, then run a query; return the owner's settings and the rows."""
         owner_settings = self.lock(task)
         return owner_settings, self._connection.exec_driver_sql(query, values).all()
 

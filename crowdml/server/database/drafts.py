@@ -1,4 +1,4 @@
-"""Keep the forms that owners have begun: for a while, for the same owner, on every node."""
+"""Store the forms that owners have begun: for a while, for the same owner, on every node."""
 
 import time
 from collections.abc import Mapping

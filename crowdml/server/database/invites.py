@@ -20,7 +20,7 @@ class Invites:
         self._database = database
 
     def create(self, task: int, uses: int, by: str = COMMAND_LINE, code: str | None = None) -> str:
-        """Make an invite and return its code; a code that is there already makes no second one."""
+        """Make an invite and return its code; do nothing for a code that exists already."""
         if uses < 1:
             raise InvalidInput(f"an invite must be usable at least once, found {uses}.")
         code = code or secrets.token_urlsafe(9)

@@ -50,8 +50,7 @@ AFTER = (
     "LEFT JOIN told ON told.task = log.task AND told.seq = log.seq "
     "WHERE log.task = {0} AND log.seq > {0} ORDER BY log.seq LIMIT {0}"
 )
-"""Sent very often, so the driver gets it as text: building it would take longer than the
-answer."""
+"""Read the entries after one entry; plain text, because building the query would take longer."""
 
 WANTED = "(CAST({0} AS INTEGER), CAST({0} AS TEXT), CAST({0} AS INTEGER))"
 SEEN = (
@@ -61,7 +60,7 @@ SEEN = (
     "SELECT log.device, log.id, log.number, log.seq FROM wanted JOIN checkins log "
     "ON log.task = {task} AND log.device = wanted.device AND log.number = wanted.number"
 )
-"""The query has two halves, since each half has its own index."""
+"""Find entries by id or by number, in two halves, because each half has its own index."""
 
 
 def marks_of(device: int, id: str, number: int | None) -> list[CheckinMark]:

@@ -67,9 +67,9 @@ def _require_own(file: Path, create: bool) -> None:
     if file.is_dir():
         raise CrowdmlError(f"a database must be a file, found the folder {file}. {NAME_IT}")
     if not create and file.is_file() and not file.stat().st_size:
-        # To open an empty file would write to it.
+        # Opening an empty file would write to it.
         raise CrowdmlError(f"the database {file} has no tables yet. {NAME_IT}")
-    # What cannot be read here is reported when the database is opened.
+    # A file that cannot be read here is reported when the database is opened.
     with suppress(sqlite3.Error), closing(sqlite3.connect(address, uri=True)) as db:
         names = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
         if names and "alembic_version" not in names:
@@ -84,7 +84,7 @@ def new_file(url: str) -> Path | None:
 
 
 def remove_new(file: Path | None) -> None:
-    """Remove what was begun of a new database: nobody wants an empty one."""
+    """Remove the files of a new database that could not be completed."""
     for suffix in ("", "-wal", "-shm", "-journal") if file else ():
         Path(f"{file}{suffix}").unlink(missing_ok=True)
 

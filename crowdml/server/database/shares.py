@@ -5,14 +5,14 @@ from collections.abc import Iterable
 
 NEWEST = 200
 MOST = 20
-"""In a large crowd a device may have one in `MOST` of the newest check-ins."""
+"""A device in a large crowd may have sent one in `MOST` of the newest check-ins."""
 
 LONG_AGO = 24 * 3600
 """Seconds after which a check-in no longer counts: a crowd may have become small."""
 
 
 class Shares:
-    """Count who sent the newest check-ins.
+    """Count which devices sent the newest check-ins.
 
     Args:
         newest: A device and a time in seconds each, the oldest first.

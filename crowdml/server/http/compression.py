@@ -7,7 +7,7 @@ from crowdml.server.compression import best_coding, compress
 from crowdml.server.http.body import header
 
 WORTH = 512
-"""Bytes; fewer fit into one packet either way."""
+"""Bytes below which compression is not worth it, because the answer fits into one packet."""
 
 KINDS = ("text/html", "text/plain", "text/csv", "image/svg+xml", "application/json")
 

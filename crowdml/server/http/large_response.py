@@ -4,7 +4,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 PIECE = 2**18
-"""Bytes; a piece is copied while nothing else happens, and waits until the reader took others."""
+"""The bytes of a piece: copying one blocks the event loop, and each waits for the reader."""
 
 
 class LargeResponse(Response):

@@ -30,7 +30,7 @@ FAMILIES = {
     "crowdml_node_seen_time_seconds": ("gauge", "When a node last wrote its row, since 1970."),
     "crowdml_nodes": ("gauge", f"Nodes that wrote their row within {FRESH} seconds."),
 }
-"""The type of each, and what it says."""
+"""The type and the description of each metric."""
 
 
 def metrics(nodes: Sequence[NodeRow]) -> str:

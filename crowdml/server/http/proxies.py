@@ -16,7 +16,7 @@ from crowdml.errors import InvalidInput
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*")
 PAIR = re.compile(r'(proto|host)="?([^";,\s]+)', re.IGNORECASE)
-"""In a `Forwarded` header (RFC 7239)."""
+"""A scheme or host in a `Forwarded` header (RFC 7239)."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Front:
 
 
 class Facing:
-    """Restore each request as its sender made it, at an address without the prefix.
+    """Restore each request to what its sender sent to the proxy, without the prefix in its path.
 
     Of several proxies only the last one connects to this server, so only its headers can be
     trusted.

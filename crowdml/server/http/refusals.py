@@ -32,7 +32,7 @@ async def refuse(request: Request, error: Exception) -> Response:
 
 
 async def refuse_http(request: Request, error: Exception) -> Response:
-    """Answer what the framework rejects by itself: unknown addresses and methods."""
+    """Answer requests that the framework rejects by itself: unknown addresses and methods."""
     assert isinstance(error, HTTPException)
     kind = "method-not-allowed" if error.status_code == 405 else "not-found"
     detail = Phrase(

@@ -45,7 +45,7 @@ from crowdml.server.settings import Settings
 
 SMALL_BODY = 4096
 FEW = 2**14
-"""Parameters whose check-out is made in less time than handing it to another thread takes."""
+"""Parameters up to which a check-out is made faster here than in another thread."""
 
 BUILDS_AT_ONCE = 2
 log = logging.getLogger("crowdml.server")
@@ -129,14 +129,15 @@ async def events(request: Request) -> Response:
 
     async def stream() -> AsyncIterator[bytes]:
         while service.ready and service.registry.serves(learner):
-            # Taken before the statistics are read, so that no change is missed while they are sent.
+            # Get the event before reading the statistics, so that no change is missed while they
+            # are sent.
             news, now = service.listeners.news, learner.published
             yield now.event(learner.devices, time.time())
             if now.state.final:
                 return
             await news.wait()
 
-    # Counted before the next listener is asked, and until this listener is gone.
+    # Count this listener before the next one is accepted, and until it is gone.
     counts.listeners += 1
     return EventStream(stream(), counts)
 

@@ -1,4 +1,4 @@
-"""Name where a request comes from: for limits, in memory only."""
+"""Identify where a request comes from: for limits, in memory only."""
 
 import ipaddress
 from functools import lru_cache

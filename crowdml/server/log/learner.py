@@ -1,4 +1,4 @@
-"""Own the fold of one task: append to its log, follow it, and publish what it says."""
+"""Own the fold of one task: append to its log, follow it, and publish each version."""
 
 import logging
 from collections.abc import Iterable, Iterator
@@ -138,7 +138,7 @@ class Learner:
                 self._newcomers.look_up_to(max(arrival.device.number for arrival in group))
             removed: dict[int, str] = {}
             if owner_settings.removed != self._removed:
-                # The node that authenticated these devices has not heard of their leaving yet.
+                # The node that authenticated these devices does not know yet that they have left.
                 removed = self._log.removed({arrival.device.number for arrival in group})
             answers, entries = self._decide(group, {}, removed)
             if look or any(isinstance(answer, Rejected) for answer in answers):

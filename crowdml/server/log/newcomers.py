@@ -23,7 +23,7 @@ class Newcomers:
         return network if at > time.time() - DAY else None
 
     def look_up_to(self, device: int) -> None:
-        """Load the joins up to this device.
+        """Load the joins of all devices up to this number.
 
         Devices are numbered in the order in which they joined, so this asks once for each.
         """

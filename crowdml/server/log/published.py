@@ -146,7 +146,7 @@ class Published:
 
     @cached_property
     def _events(self) -> dict[tuple[int, int], bytes]:
-        """Keep the newest event, by what it depends on besides the version."""
+        """Cache the newest event, by the number of devices and the second that it was made for."""
         return {}
 
     @cached_property

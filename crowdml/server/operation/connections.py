@@ -1,4 +1,4 @@
-"""Close connections of addresses that hold too many."""
+"""Close surplus connections of addresses that hold too many."""
 
 import asyncio
 import logging
@@ -58,7 +58,7 @@ class Connections:
             await asyncio.sleep(max(LOOK, REST * seconds))
             began = time.monotonic()
             closed = await asyncio.to_thread(self.close_surplus)
-            # Under attack it looks often; many peaceful connections cost little.
+            # Look often under attack; with many harmless connections, look rarely.
             seconds = 0.0 if closed else min(time.monotonic() - began, LONGEST_PAUSE / REST)
 
     def close_surplus(self) -> int:

@@ -30,10 +30,10 @@ from crowdml.server.settings import Settings
 T = TypeVar("T")
 ENDING = (signal.SIGTERM, signal.SIGINT)
 OWN_FILES = 128
-"""Open files that are no connections of the server."""
+"""Open files of the server that are not connections."""
 
 MakeApp: TypeAlias = Callable[[Settings, Front], Starlette]
-"""From the settings, and how the world reaches it, to an app."""
+"""Make an app from the settings and the front."""
 
 SWITCH = 0.0005
 """Seconds for which one thread may keep the others from running: the thread that holds a task's
@@ -199,7 +199,7 @@ def _connections(wanted: int) -> int:
 
 
 def _check_free(address: Address) -> None:
-    """Raise if another server uses the address: Granian would share its port without a word."""
+    """Raise if another server uses the address: Granian would silently share its port."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
         with socket.socket(family) as probe:

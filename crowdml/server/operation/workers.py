@@ -10,10 +10,10 @@ from typing import TypeAlias
 from crowdml.server.operation.logs import Announce
 
 Work: TypeAlias = Callable[[Announce], None]
-"""What a worker does, given where its lines for people go."""
+"""The function that a worker runs; it gets the function that prints lines for people."""
 
 PAUSE = 1.0
-"""Seconds before a worker that died is replaced, so that one that cannot live costs little."""
+"""Seconds before a worker that died is replaced, so that a worker that always dies costs little."""
 
 
 def run_workers(work: Work, workers: int, announce: Announce) -> None:

@@ -17,7 +17,7 @@ from crowdml.server.service.threads import Threads
 
 
 class Commits:
-    """Queue the check-ins of all tasks that wait for a commit.
+    """Queue the check-ins of all tasks until they are committed.
 
     Args:
         largest: How many check-ins may share a commit.

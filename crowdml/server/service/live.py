@@ -1,4 +1,4 @@
-"""Hold a task together with everything that serves it."""
+"""Hold a task together with the objects that serve it."""
 
 import asyncio
 from collections import deque
@@ -30,7 +30,7 @@ class Turns:
         self._busy: dict[int, int] = {}
 
     def begin(self, device: int) -> None:
-        """Let this device have one more check-in; raise `Rejected` if it has too many."""
+        """Allow this device one more check-in; raise `Rejected` if it has too many."""
         busy = self._busy.get(device, 0)
         if busy >= self._most:
             words = Phrase("at most {n} check-ins of a device may arrive at once.", n=self._most)
@@ -44,7 +44,7 @@ class Turns:
 
 
 class Live(NamedTuple):
-    """Hold a task with everything that serves it.
+    """Hold a task with the objects that serve it.
 
     Args:
         learner: What decides.

@@ -20,16 +20,16 @@ from crowdml.server.settings import Settings
 
 T = TypeVar("T")
 BREATH = 0.05
-"""Seconds between two looks at what others wrote: under load, every turn takes it in anyway."""
+"""Seconds between two reads of what others wrote; under load, every commit reads it anyway."""
 
 FORGET_SECONDS = 600
-"""Seconds from one look for joins that are older than a day to the next."""
+"""Seconds between two deletions of joins that are older than a day."""
 
 log = logging.getLogger("crowdml.server")
 
 
 class Service:
-    """Hold everything behind the routes.
+    """Hold the state and the threads behind the routes.
 
     All writing happens in one thread, so it needs no locks, and its order is the order of the log.
     Readers use the published value, or read the database on a separate connection.
@@ -80,7 +80,7 @@ class Service:
         log.info("node %s stopped", self.heartbeat.name)
 
     def close(self) -> None:
-        """Stop being ready, and close event streams and unfinished bodies: the server can end."""
+        """Mark the node as not ready, and close event streams and unfinished bodies."""
         self.ready = False
         self.closing.set()
         self.bodies.give_up_all()

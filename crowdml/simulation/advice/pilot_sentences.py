@@ -8,7 +8,7 @@ from crowdml.simulation.advice.pilot_options import EpsilonOption
 def recommendation(
     epsilons: tuple[float, ...], best: EpsilonOption, largest: EpsilonOption, within: float
 ) -> str:
-    """Say which ε is recommended, and why."""
+    """Write which ε is recommended, and why."""
     if best.epsilon == largest.epsilon:
         why = f"Every smaller ε that was tried has an error that is larger by more than {within:g}."
         return f"Recommended: ε = {best.epsilon:g}. {why}"
@@ -44,7 +44,7 @@ def verdict_sentence(who: str, pilot_error: float, own: EpsilonOption, remedy: s
 
 
 def what_to_do(enough: int | None, most: int | None) -> str:
-    """Say how many people to ask instead.
+    """Write how many people to ask instead.
 
     Args:
         enough: The people who would improve the pilot; None if no crowd that was tried did.
@@ -58,7 +58,7 @@ def what_to_do(enough: int | None, most: int | None) -> str:
 
 
 def target_sentence(target: float, needed: int | None, most: int, epsilon: float) -> str:
-    """Say how many people a target error needs."""
+    """Write how many people a target error needs."""
     if needed == 0:
         return f"The pilot alone has an error of at most {target:g}."
     if needed is None:
@@ -72,7 +72,7 @@ def target_sentence(target: float, needed: int | None, most: int, epsilon: float
 def what_is_unknown(
     pilot: PilotSamples, devices: int, start_rows: int | None, cross_fitted: bool
 ) -> str:
-    """Say what the rows cannot show."""
+    """Write what the rows cannot show."""
     rows, people = len(pilot.y), pilot.n_people
     if people is None:
         words = (

@@ -213,10 +213,10 @@ def one_at(builder: Any, k: Any) -> Any:
 as_words = _intrinsic(Words, Floats)(lambda b, v: b.bitcast(v, WORDS))
 as_floats = _intrinsic(Floats, Words)(lambda b, v: b.bitcast(v, FLOATS))
 to_words = _intrinsic(Words, Floats)(lambda b, v: b.fptosi(v, WORDS))
-"""Cut towards 0; negative numbers as two's complement."""
+"""Convert Floats to Words: cut towards 0; negative numbers become two's complement."""
 
 to_floats = _intrinsic(Floats, Words)(lambda b, v: b.sitofp(v, FLOATS))
-"""Words, taken as signed numbers."""
+"""Convert Words, taken as signed numbers, to Floats."""
 
 
 # Across lanes.

@@ -18,7 +18,7 @@ RARE, ROUNDS = 1e-9, 30
 """The least share of a label that a device wants, and how often sizes and labels are balanced."""
 
 SMALLEST = 1e-300
-"""Instead of 0, by which nothing can be divided: for devices without samples."""
+"""Replaces 0, by which nothing can be divided, for devices without samples."""
 
 LARGEST_SPREAD = 100.0
 """The largest σ: with less, one device already has all samples, and e^(7σ) must fit a float."""

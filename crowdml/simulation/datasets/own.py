@@ -21,7 +21,7 @@ Values = npt.NDArray[Any]
 
 
 def load_npz(path: Path) -> Dataset:
-    """Load an archive of arrays: X or x (n×D) and y (n).
+    """Load an archive with the arrays X or x (n×D) and y (n).
 
     Optional are user or person (n), and X_test or x_test with y_test.
 

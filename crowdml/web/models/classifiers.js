@@ -1,4 +1,4 @@
-/** Linear classifiers: argmax_k w_k'x, ties to the lowest k. */
+/** Define linear classifiers, which predict argmax_k w_k'x, ties to the lowest k. */
 
 import { at, root } from "../features.js";
 import { LinearModel } from "./linear.js";
@@ -9,7 +9,7 @@ import { LinearModel } from "./linear.js";
  */
 const SMALLEST_EXPONENT = -60;
 
-/** Its loss has slopes with an L1 norm of at most 2, and an L2 norm of at most √2. */
+/** Define a classifier whose slopes have an L1 norm of at most 2 and an L2 norm of at most √2. */
 class Classifier extends LinearModel {
   /** @override @type {LinearModel["slopeBound"]} */
   slopeBound(norm) {

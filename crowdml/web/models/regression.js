@@ -1,4 +1,4 @@
-/** Linear regression of a real target: squared loss (ridge) and Huber loss. */
+/** Predict a real target by linear regression: squared loss (ridge) and Huber loss. */
 
 import { at } from "../features.js";
 import { LinearModel } from "./linear.js";

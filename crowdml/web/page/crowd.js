@@ -1,4 +1,4 @@
-/** Predict with the crowd's newest model, which is checked out now and then. */
+/** Predict with the crowd's newest model, which is checked out again from time to time. */
 
 import { makeFeatures } from "../index.js";
 import { number } from "./elements.js";

@@ -22,7 +22,7 @@ import { phraseOf } from "./say.js";
 
 /** @type {readonly OutcomeName[]} */
 const RETRY = [Outcome.WAITING, Outcome.PAUSED, Outcome.FULL];
-/** The state of taking part; dispatches `update` when the page may have to change. */
+/** Hold the state of taking part; dispatch `update` when the page may have to change. */
 export class Participation extends EventTarget {
   /** @type {number | null} What is true now; nothing is collected while it is null. */
   label = null;

@@ -1,4 +1,4 @@
-/** The sentences that say what the page does or waits for. */
+/** Write the sentences about what the page does or waits for. */
 
 import { Outcome } from "../index.js";
 import { sensorOf } from "../sensors/index.js";

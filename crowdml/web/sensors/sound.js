@@ -8,7 +8,7 @@ import { refusal } from "./trouble.js";
 export const name = phrase("microphone");
 export const unit = phrase("of full level");
 
-/** Take the sound as it is: a browser's filters would change the level. */
+/** Request unfiltered sound: a browser's filters would change the level. */
 const RAW = { echoCancellation: false, noiseSuppression: false, autoGainControl: false };
 
 export function supported() {

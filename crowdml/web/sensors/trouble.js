@@ -1,4 +1,4 @@
-/** Say why a sensor cannot be read, and what the participant can do. */
+/** Explain why a sensor cannot be read, and what the participant can do. */
 
 import { CrowdmlError } from "../errors.js";
 

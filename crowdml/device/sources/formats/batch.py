@@ -1,4 +1,4 @@
-"""Describe what one message of a sensor app holds, for every app."""
+"""Define the content of one message of a sensor app, for every app."""
 
 import math
 from typing import Any, ClassVar, NamedTuple, Protocol

@@ -18,7 +18,7 @@ INPUTS = {
     "light": ("light",),
     "speed": ("location",),
 }
-"""phyphox's names of each sensor, the best one first."""
+"""phyphox's names of each sensor, in order of preference."""
 
 USUAL = {
     "motion": ("acc_time", ("accX", "accY", "accZ")),
@@ -38,10 +38,10 @@ class Buffers(NamedTuple):
 
 
 class Phyphox:
-    """`{"buffer": {"acc_time": {"buffer": [20.1, …]}, "accX": …}, "status": {"session": …}}`.
+    """Read `{"buffer": {"acc_time": {"buffer": [20.1, …]}, …}, "status": {"session": …}}`.
 
-    Times are seconds since the experiment was started, so a session has a clock of its own. The
-    newest number that arrives shows what time it is there now.
+    Times are seconds since the experiment was started, so each session has a separate clock. The
+    newest number that arrives shows the current time of that clock.
     """
 
     kinds: ClassVar = frozenset(INPUTS)

@@ -20,14 +20,14 @@ NAMES = {
     "speed": ("location",),
     "sound": ("microphone",),
 }
-"""The app's names of each sensor, the best one first: the first has gravity, as browsers have."""
+"""The app's names of each sensor, the best one first: it includes gravity, as browsers do."""
 
 LATEST = 2**62
 """Nanoseconds: the year 2116, so that sums of times stay whole numbers of 64 bits."""
 
 
 class SensorLogger:
-    """`{"payload": [{"name": "accelerometer", "time": nanoseconds, "values": {"x": …}}, …]}`.
+    """Read `{"payload": [{"name": "accelerometer", "time": nanoseconds, "values": {"x": …}}, …]}`.
 
     Several sensors come in one message. Of the names that suit the task, the best one that a
     session has had so far is read.
@@ -101,7 +101,7 @@ def _entry(entry: object) -> tuple[str, int, dict[str, Any]]:
 
 
 def _sum(values: dict[str, Any], axis: str) -> float:
-    """Return the acceleration of a watch with gravity, which it sends apart."""
+    """Return the acceleration of a watch including gravity, which the watch sends separately."""
     return number_in(values.get(f"acceleration{axis}")) + (
         number_in(values[f"gravity{axis}"]) if f"gravity{axis}" in values else 0.0
     )

@@ -16,17 +16,17 @@ from crowdml.errors import InvalidSample
 
 EXPECTED = '{"NAME": {"values": [numbers]}}'
 WORDS = {"motion": "accel", "light": "light"}
-"""What a vendor's name of the sensor has in it."""
+"""A part of the sensor's name, which differs between vendors."""
 
 WORSE = ("linear", "uncal", "wake")
-"""What the names of its variants have in them."""
+"""Parts of the names of variants, which are used only if there is no plain sensor."""
 
 LONGEST_OBJECT = 2**20
 """Characters: plain text that never ends must not fill the memory."""
 
 
 class Termux:
-    """Read `{"LSM6DSO Accelerometer": {"values": [0.12, 9.7, 0.4]}}`; the time is the arrival's."""
+    """Read `{"LSM6DSO Accelerometer": {"values": [0.12, 9.7, 0.4]}}`; use the time of arrival."""
 
     kinds: ClassVar = frozenset(WORDS)
     sources: ClassVar = frozenset({"-"})
@@ -56,7 +56,7 @@ class Termux:
         return Batch("termux", [SensorReading(arrival, value)])
 
     def _choose(self, names: list[str]) -> str | None:
-        """Return the only sensor, or of several the plainest of the task's kind."""
+        """Return the only sensor, or the plainest of several sensors of the task's kind."""
         fitting = [name for name in names if WORDS[self._kind] in name.lower()]
         if not fitting and len(names) == 1:
             return names[0]
@@ -76,7 +76,7 @@ class JsonObjects:
         self._size = 0
 
     def feed(self, line: str) -> Iterator[str]:
-        """Take the next line in; return an object where one ends."""
+        """Take the next line; return an object if this line completes one."""
         line = line.rstrip("\r\n")
         if line.startswith("{"):
             self._lines, self._size = [], 0

@@ -1,4 +1,4 @@
-"""Hold a session with an MQTT 5 broker in which one topic is read and no message is lost.
+"""Keep a session with an MQTT 5 broker in which one topic is read and no message is lost.
 
 The broker keeps the session under the device's name and sends one message at a time (Receive
 Maximum 1). It sends the next message when the first is acknowledged. After a lost connection it
@@ -34,7 +34,7 @@ SESSION_SECONDS = 30 * 24 * 3600
 """How long the broker keeps messages for a device that is away."""
 
 LATER = {"Connection rate exceeded", "Quota exceeded", "Server busy", "Server unavailable"}
-"""Refusals that may pass by themselves."""
+"""Refusals that may be temporary."""
 
 AVAILABLE, GONE = b"online", b"offline"
 
@@ -60,7 +60,7 @@ class TopicMessage(NamedTuple):
 
 
 class Broker:
-    """Make one connection after another, in one session.
+    """Connect to a broker again and again, in one session.
 
     Args:
         client: The name of the session.
@@ -102,7 +102,7 @@ class Broker:
         self._client.on_disconnect = self._on_disconnect
 
     def poll(self, seconds: float) -> None:
-        """Read and write for at most this time; connect, if the time has come."""
+        """Read and write for at most this time; connect if the time has come."""
         if self._client.socket():
             self._client.loop(seconds)
         elif self._waiting.due:
@@ -165,7 +165,8 @@ class Broker:
 
     def _refused(self, reason: ReasonCode) -> None:
         what = f"the broker {self.address.host}:{self.address.port} refused: {reason}"
-        # A broker that accepted us once may check users elsewhere, in a service that is not up yet.
+        # A broker that accepted this user before may check users in a service that is not yet
+        # running.
         if self._was_ready or str(reason) in LATER:
             return self._say(what)
         remedy = "Look at the user and the password in --source."
@@ -197,7 +198,8 @@ class Broker:
     def _on_disconnect(
         self, client: Any, data: Any, flags: Any, reason: ReasonCode, properties: Any
     ) -> None:
-        # The broker sends them again; acknowledged on the next connection, they could be others.
+        # The broker sends these messages again. On the next connection, their numbers may be
+        # reused.
         self.inbox = deque(message for message in self.inbox if not message.number)
         self.ready = False
         if self._leaving:

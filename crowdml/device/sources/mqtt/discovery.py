@@ -1,6 +1,7 @@
-"""Publish the state of the device in the words of Home Assistant's MQTT discovery.
+"""Publish the state of the device in the format of Home Assistant's MQTT discovery.
 
-It has counts and states of the device, nothing that came from a sample, and not the device's token.
+The published state has counts and states of the device, nothing that came from a sample, and not
+the device's token.
 """
 
 from typing import Any
@@ -64,7 +65,7 @@ class Discovery:
 
 
 def report(device: Device, outcome: Outcome) -> dict[str, Any]:
-    """Report the state of the device; in JSON, an infinite ε is null."""
+    """Return the state of the device; in JSON, an infinite ε is null."""
     state, why = "waiting", str(outcome)
     if device.ended:
         state, why = "ended", device.ended

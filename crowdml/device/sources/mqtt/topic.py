@@ -15,10 +15,10 @@ from crowdml.device.sources.mqtt.discovery import Discovery
 from crowdml.errors import InvalidSample
 
 PULSE = 0.5
-"""Seconds after which the device looks up when nothing comes."""
+"""Seconds between two checks for other work while no message arrives."""
 
 LARGEST = 2**24
-"""Bytes of a message that are read as a sample: no message may use up the device's memory."""
+"""The most bytes of a message that is read, so that no message uses up the device's memory."""
 
 NOT_KEPT = "not kept, {outcome}, and with QoS 0 it cannot wait. Publish with 1."
 
@@ -89,7 +89,7 @@ def listen(
 
 
 class _Reader:
-    """Take messages; the device remembers the last one that it kept."""
+    """Read messages as samples; the device remembers the last message that it kept."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class _Reader:
     def _keep(self, message: TopicMessage) -> bool:
         check_size(message.payload)
         x, y = self._form.read_json(message.payload.decode(errors="replace"), self._labels)
-        # A message of QoS 0 says nothing about the one before it, which may still come again.
+        # A message of QoS 0 does not show whether the message before it will be repeated.
         position = (
             Position(self._path, self.fed.lines + 1, message.sha256) if message.number else None
         )
@@ -141,7 +141,7 @@ class _Reader:
 
 
 class _AppReader:
-    """Take messages of a sensor app; a reading that came before is known by its time."""
+    """Read messages of a sensor app; a repeated reading is recognised by its time."""
 
     def __init__(self, intake: Intake, on_skip: Callable[[InvalidSample], None]) -> None:
         self.fed = intake.fed

@@ -1,4 +1,4 @@
-"""The owner's pages: create, steer and export tasks without the command line."""
+"""Serve the owner's pages, which create, manage and export tasks without the command line."""
 
 from starlette.routing import Route
 

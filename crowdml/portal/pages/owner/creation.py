@@ -46,7 +46,7 @@ LABELS = {key: field.label for key, field in FIELDS.items()} | {
 
 
 SEEN = {"preview", "plan", "create"}
-"""What an address may show of a draft besides the form: the result of each button."""
+"""The buttons whose result an address may show below the form."""
 
 
 @for_owner
@@ -74,7 +74,7 @@ async def form(request: Request) -> Response:
 
 @on_post
 async def submit(request: Request, posted: Posted) -> Response:
-    """Create the task if nothing is wrong with it; otherwise keep what was typed, and show it."""
+    """Create the task if it has no mistakes; otherwise keep what was typed, and show them."""
     by, name = request.state.owner.name, draft_name(request) or new_draft_name()
     do = posted.pop("do", "preview")
     try:
@@ -102,7 +102,7 @@ def _read(request: Request, posted: Posted, pilot: Pilot | None) -> tuple[str, T
 
 
 async def _upload(request: Request, posted: Posted) -> Response:
-    """Fill the form in from a pilot, or say beside the file why that failed; lose no field."""
+    """Fill in the form from a pilot, or explain beside the file why that failed; lose no field."""
     name = draft_name(request) or new_draft_name()
     await keep(request, name, await fill_in(request, posted))
     return redirect(request, f"/owner/new?draft={name}")
@@ -112,7 +112,7 @@ upload = on_post(_upload, read_upload)
 
 
 def _with_plan(posted: Posted) -> Posted:
-    """Put the settings that the plan recommends, and that `use` holds, into the form or file."""
+    """Put the recommended settings that `use` names into the form or the task file."""
     found = SETTINGS.fullmatch(posted.get("use", ""))
     if not found or found[1] not in MECHANISMS:
         return posted
@@ -123,7 +123,7 @@ def _with_plan(posted: Posted) -> Posted:
 
 
 def _rules(names: Set[str], confirmed: bool) -> tuple[FieldRule, ...]:
-    """Return the rules of the form that a task file does not have."""
+    """Return the rules that only a form has, and a task file does not."""
 
     @rule("name")
     def name_is_new(name: str) -> Iterator[Mistake]:
@@ -192,7 +192,7 @@ def _by_field(mistakes: Iterable[Mistake]) -> dict[str, list[str]]:
     order |= {FILE_FIELD: -1, "model.start": -1, CONSENT: order["privacy.directions"]}
     in_order = sorted(mistakes, key=lambda mistake: order[mistake.field])
     missing = {mistake.field for mistake in in_order if mistake.rule == MISSING}
-    if {"name", "title"} <= missing:  # the name is made from the title
+    if {"name", "title"} <= missing:  # there is no field for the name, which is made from the title
         in_order = [mistake for mistake in in_order if mistake.field != "name"]
     return {mistake.field: [sentence(mistake)] for mistake in in_order}
 

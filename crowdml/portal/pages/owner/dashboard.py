@@ -1,4 +1,4 @@
-"""Show an owner all tasks, and the log of what was done."""
+"""Show an owner all tasks, and the log of owners' actions."""
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -11,7 +11,7 @@ from crowdml.server.results import reports
 
 NEWEST = 50
 FEW = 10
-"""Rows of the log that are not folded away."""
+"""The rows of the log that are shown unfolded."""
 
 
 @for_owner

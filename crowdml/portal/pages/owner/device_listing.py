@@ -12,7 +12,7 @@ STATUSES = ("", "active", "left", "revoked")
 
 @dataclass(frozen=True)
 class DeviceListing:
-    """One page of the devices that match.
+    """Hold one page of the devices that match.
 
     Args:
         shown: The devices of this page, with what they did.

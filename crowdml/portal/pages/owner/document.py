@@ -48,13 +48,14 @@ def _following(said: Posted) -> Posted:
         follows["features.sensor.first_bin"] = str(sensor.first_bin)
     fields = [line for line in said.get("features.sensor.fields", "").splitlines() if line.strip()]
     count, window = features_made(transform, len(fields)), said.get("features.sensor.window", "")
-    if count is None:  # a spectrum is its own mirror image beyond the middle
+    if count is None:  # the upper half of a spectrum mirrors the lower half
         count = (int(window) if window.isdecimal() else usual) // 2 + 1
     return follows | {"features.count": str(max(1, count))}
 
 
 def _name(title: str) -> str:
-    """
+    """Make a task's name from its title.
+
     >>> _name(" How warm is it, Zoë? "), _name("3 × täglich"), _name("走る")
     ('how-warm-is-it-zoe', '3-taglich', '')
     """

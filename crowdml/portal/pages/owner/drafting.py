@@ -1,4 +1,4 @@
-"""Keep drafts of forms: the address of a form names its draft, and every node can read it."""
+"""Store drafts of forms: the address of a form names its draft, and every node can read it."""
 
 import re
 import secrets
@@ -12,7 +12,7 @@ NAME = re.compile(r"[A-Za-z0-9_-]{16,32}", re.ASCII)
 
 
 def draft_name(request: Request) -> str | None:
-    """Return the name of the draft in the address."""
+    """Return the draft's name in the address."""
     name = request.query_params.get("draft", "")
     return name if NAME.fullmatch(name) else None
 

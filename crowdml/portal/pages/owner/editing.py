@@ -18,7 +18,7 @@ from crowdml.protocol import EDITABLE
 
 @on_post
 async def edit(request: Request, posted: Posted) -> Response:
-    """Save all changes, or none of them and show what is wrong beside its field."""
+    """Save all changes; if one is wrong, save none and show each mistake beside its field."""
     name, by = learner_of(request).task.name, request.state.owner.name
     changes = {key: _value(key, posted[key]) for key in EDITABLE if key in posted}
     try:
@@ -31,7 +31,7 @@ async def edit(request: Request, posted: Posted) -> Response:
 
 
 def _value(key: str, text: str) -> object:
-    """Read a field; an empty one is an empty text, or None for the end, which may be absent."""
+    """Read a field; an empty field is an empty text, or None for the end, which may be absent."""
     value = field_value(FIELDS[key], text)
     return "" if value is None and not key.startswith("stop.") else value
 

@@ -15,7 +15,7 @@ LONGEST_NAME = 63
 
 
 class SignInResult(NamedTuple):
-    """The token of a session; or the reason why there is none, and the seconds to wait."""
+    """Hold the token of a session; or the reason why there is none, and the seconds to wait."""
 
     token: str | None = None
     wrong: str = ""
@@ -43,7 +43,7 @@ async def enter(request: Request, name: str, password: str, old: str | None = No
 
 
 async def _open_session(request: Request, name: str, password: str, old: str | None) -> str | None:
-    """Open a session; the work is the same for an unknown name and for a wrong password."""
+    """Open a session; an unknown name takes the same work as a wrong password."""
     service = service_of(request)
     hashed = await service.in_reader(lambda store: store.accounts.password(name))
     if not await portal_of(request).attempts.matches(hashed, password, visitor(request.scope)):
@@ -51,7 +51,7 @@ async def _open_session(request: Request, name: str, password: str, old: str | N
     if old:
         await service.in_store(lambda store: store.accounts.close_session(old))
     return await service.in_store(
-        # While the password was compared, it may have changed or the owner may have been removed.
+        # Meanwhile the password may have been changed, or the owner removed.
         lambda store: (
             store.accounts.open_session(name) if store.accounts.password(name) == hashed else None
         )

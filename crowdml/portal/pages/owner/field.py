@@ -1,4 +1,4 @@
-"""A field of the form that creates a task: its words; the rest follows from the field's type."""
+"""Define a field of the form that creates a task: its texts; its type decides the rest."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -12,14 +12,14 @@ from crowdml.portal.words import say
 from crowdml.protocol import MISSING, TaskFile, fields_of
 
 BESIDE = {"model.start", "model.pilot"}
-"""Fields about a file that stands beside a task file, which a form does not have."""
+"""Fields about a file beside the task file, which a form does not have."""
 
 TASK_FILE = {key: each for key, each in fields_of(TaskFile) if key not in BESIDE}
 LONGEST_LINE = 200
 
 
 class Kind(StrEnum):
-    """What kind of input a field is."""
+    """Name the kind of input of a field."""
 
     LINE = "line"
     TEXT = "text"
@@ -31,7 +31,7 @@ class Kind(StrEnum):
 
 
 class Worded(Protocol):
-    """A registered kind, with words for the people who choose it."""
+    """Describe a registered kind with words for people who choose one."""
 
     @property
     def words(self) -> str | Phrase: ...
@@ -39,7 +39,7 @@ class Worded(Protocol):
 
 @dataclass(frozen=True)
 class Field:
-    """One field.
+    """Describe one field of the form.
 
     Args:
         key: The field's key in a task file.
@@ -90,7 +90,7 @@ class Field:
 
 @dataclass(frozen=True)
 class FoldedFields:
-    """Fields that few people need, folded away under a title."""
+    """Describe fields that few people need, folded away under a title."""
 
     title: str
     fields: list[Field] = field(default_factory=list)
@@ -98,7 +98,7 @@ class FoldedFields:
 
 @dataclass(frozen=True)
 class FormStep:
-    """One of the steps of the form, with a title."""
+    """Describe one step of the form, with a title."""
 
     title: str
     about: str
@@ -120,7 +120,7 @@ def _kind(type_: Any) -> Kind:
 
 
 def sentence(mistake: Mistake, field: str | None = None) -> str:
-    """Write a mistake as a sentence to stand beside its field, or to name its field.
+    """Write a mistake as a sentence, to stand beside its field or to name its field.
 
     >>> rule, remedy = Phrase("must be short"), Phrase("Cut it.")
     >>> sentence(Mistake("title", rule, "a long one", remedy))

@@ -1,4 +1,4 @@
-"""The form that creates a task, as data: four steps, each with folded fields."""
+"""Define the form that creates a task, as data: four steps, each with folded fields."""
 
 from crowdml.models import MODELS
 from crowdml.optim import OPTIMIZERS, RATES

@@ -1,4 +1,4 @@
-"""What was wrong with a form of the task page: kept on the server, so that a reload is harmless."""
+"""Store the mistakes in a form of the task page on the server, so that a reload is harmless."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from crowdml.portal.pages.owner.posted import Posted
 from crowdml.portal.pages.page import redirect
 
 NEWEST = "newest mistake"
-"""One draft of each owner keeps it, so that mistakes never push out a form that was begun."""
+"""The name of the one draft per owner for mistakes, which therefore never push out other drafts."""
 
 
 async def send_back(
@@ -23,7 +23,7 @@ async def send_back(
     mistakes: Mapping[str, list[str]] | None = None,
     **said: str,
 ) -> Response:
-    """Redirect to the task page, which then says what was wrong.
+    """Redirect to the task page, which then shows the mistakes.
 
     Args:
         edits: What was typed into the form that edits the task.

@@ -20,7 +20,7 @@ from crowdml.protocol import set_fields
 
 FILE_FIELD, START, PLAN = "pilot", "start", "pilot-plan"
 FOUND, WRONG = "pilot-found", "pilot-wrong"
-"""What was found in the newest file, or why it was not read: in drafts, and in no form."""
+"""Fields of a draft, never of a form: what was found in the newest file, or why it was not read."""
 
 WORDS = "model.pilot"
 OPTIONS = {
@@ -31,11 +31,11 @@ OPTIONS = {
 }
 WRITTEN_BY_PEOPLE = {"name", "title", "objective", "owner", "contact", "purpose", "sensors"}
 LARGEST_START = 500_000
-"""Bytes of a start in a form, as text."""
+"""The most bytes of a start in a form, as text."""
 
 
 class Pilot(NamedTuple):
-    """What a form keeps of a pilot: a start, and what a crowd adds to it; never a row of the file.
+    """Hold what a form keeps of a pilot: a start, and its plan; never a row of the file.
 
     Args:
         start: The start.
@@ -91,7 +91,7 @@ def with_findings(posted: Posted, before: Posted | None) -> Posted:
 
 
 async def fill_in(request: Request, posted: Posted) -> Posted:
-    """Fill the form in from the uploaded file, or note in the form why that failed."""
+    """Fill in the form from the uploaded file, or note in the form why that failed."""
     try:
         return posted | await _filled_in(request, posted)
     except InvalidTask as error:
@@ -156,7 +156,8 @@ def _flat(document: dict[str, Any], start: str = "") -> dict[str, Any]:
 
 
 def _written(value: Any) -> str:
-    """
+    """Write a value as the text of a form's field.
+
     >>> _written(True), _written(False), _written([1.5, 2]), _written("a")
     ('on', '', '1.5\\n2', 'a')
     """

@@ -1,4 +1,4 @@
-"""Know who is signed in: the cookie, the token against forged requests, pages for owners only.
+"""Identify the signed-in owner by a cookie, reject forged forms, and protect the owner's pages.
 
 A form that arrives after its session has ended is not lost: the answer is a sign-in form that
 carries the fields, and signing in continues with them.
@@ -32,7 +32,7 @@ WHO, PASSWORD = "sign-in-name", "sign-in-password"
 
 
 class Owner(NamedTuple):
-    """The signed-in owner, and the token in this owner's forms."""
+    """Hold the signed-in owner, and the token in this owner's forms."""
 
     name: str
     csrf: str
@@ -127,7 +127,7 @@ def for_owner(page: Page) -> Page:
 
 
 def on_post(deed: Deed, read: Callable[[Request], Awaitable[Posted]] = read_form) -> Page:
-    """Handle a form for owners only, and only if it comes from a page of their own session."""
+    """Handle a form for owners only, and only if a page of the same session sent it."""
 
     async def guarded(request: Request) -> Response:
         if not is_same_origin(request):
@@ -146,7 +146,7 @@ def on_post(deed: Deed, read: Callable[[Request], Awaitable[Posted]] = read_form
 async def _sign_in_first(
     request: Request, deed: Deed, read: Callable[[Request], Awaitable[Posted]]
 ) -> Response:
-    """Show the sign-in form with the posted fields inside; handle them after a right password.
+    """Show the sign-in form with the posted fields inside; handle the fields after signing in.
 
     A foreign page cannot misuse this: browsers say where a form came from, and the page would have
     to know a password.

@@ -54,7 +54,7 @@ async def _sign_out(request: Request, posted: Posted) -> Response:
 
 
 sign_out = for_owner(_sign_out)
-"""Nobody has to sign in to sign out."""
+"""Sign an owner out. A visitor without a session does not have to sign in for this."""
 
 
 async def _page(request: Request, posted: Posted, entry: SignInResult) -> Response:

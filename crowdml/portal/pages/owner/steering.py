@@ -1,4 +1,4 @@
-"""Steer one task: change its state, make invites, revoke devices."""
+"""Manage one task: change its state, make invites, revoke devices."""
 
 from base64 import urlsafe_b64encode
 from collections.abc import Callable

@@ -21,11 +21,11 @@ from crowdml.server.results import reports
 
 NEWEST = 50
 FEW = 10
-"""Rows of the log that are not folded away."""
+"""The rows of the log that are shown unfolded."""
 
 
 class Invite(NamedTuple):
-    """An invite: its code, its uses, its link as text and as an address, and a picture of the link.
+    """Hold an invite: its code, its uses, its link as text and as an address, and its QR code.
 
     The code is in the fragment of the link, which browsers do not send.
     """
@@ -48,7 +48,7 @@ async def task_page(
     mistakes: Mapping[str, list[str]] | None = None,
     **said: Any,
 ) -> Response:
-    """Render the page, with what came of the form that was sent last.
+    """Render the page, with the result of the form that was sent last.
 
     Args:
         edits: What was typed into the form that edits the task, if something is wrong with it.
@@ -105,7 +105,8 @@ def _written(task: Task) -> dict[str, str]:
 
 
 def whole(text: str, most: int) -> int | None:
-    """
+    """Read a whole number from 0 to `most`; None for anything else.
+
     >>> whole("12", 100), whole("-1", 100), whole("101", 100), whole("²", 100)
     (12, None, None, None)
     """
