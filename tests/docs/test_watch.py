@@ -14,7 +14,7 @@ WATCH = page("docs/watch.md")
 FOLDER = ROOT / "examples" / "grafana"
 DASHBOARD = json.loads((FOLDER / "crowdml.json").read_text())
 EXPRESSIONS = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
-ALERTS = [cells[0].strip("`") for cells in table_rows(WATCH.partition("## What to be woken")[2])]
+ALERTS = [cells[0].strip("`") for cells in table_rows(WATCH.partition("## Alerts")[2])]
 SERIES = {
     name + ending
     for name, (kind, _) in FAMILIES.items()
