@@ -115,7 +115,7 @@ def follow(terminal: Terminal) -> float:
                     else:
                         shown += terminal.type(typed)
                 if "predict" in block:
-                    error = float(re.findall(r"error (\S+) over the 60 lines", shown)[0])
+                    error = float(re.findall(r"error (\S+) over 60 lines", shown)[0])
     return error
 
 

@@ -331,7 +331,7 @@ def test_preview_shows_what_participants_will_see_and_changes_nothing(portal: Po
             {"collection.checkins": "4", "features.sensor.kind": "motion"},
             [
                 "With one check-in instead of 4 it would be 74 times in 100.",
-                "About 25 minutes with the page open for each check-in, about 100 minutes for all",
+                "About 25 minutes with the page open for each check-in, about 100 minutes in total",
             ],
         ),
         ({"collection.evaluators": "0"}, ["Its error will not be measured."]),
@@ -576,6 +576,6 @@ def test_an_empty_form_misses_only_what_is_needed(portal: Portal) -> None:
         ]  # fmt: skip
         unnamed = browser.send("/owner/new", FORM | {"title": "走る", "name": "", "do": "create"})
         assert list(wrong_inputs(unnamed)) == ["name"]
-        assert "Needed where ε is above 20" in text_of(reply)
+        assert "Needed if ε is above 20" in text_of(reply)
         german: dict[str, str] = {"Accept-Language": "de"}
         assert "Nötig, wenn ε über 20 liegt" in text_of(browser.get("/owner/new", **german))

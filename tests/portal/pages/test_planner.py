@@ -124,7 +124,7 @@ def test_without_the_simulator_it_says_how_to_get_it(
     absent = "raise ModuleNotFoundError('No module', name='joblib')"
     (tmp_path / "joblib.py").write_text(absent)
     monkeypatch.syspath_prepend(tmp_path)
-    words = "It cannot be simulated here: this needs joblib, which is not installed. "
+    words = "It cannot be simulated here: this command needs joblib, which is not installed. "
     assert plan(Planner(seconds=PATIENCE)) == Forecast(
         why=words + "Run: pip install 'crowdml[sim]'"
     )
