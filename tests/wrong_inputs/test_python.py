@@ -226,7 +226,7 @@ FREE: Calls = {
     **kind("model file", load_model, "source must not have a null character", ["a\0b"]),
     **kind("model file", load_model, "cannot read the model", [FOLDER, "nope.npz"]),
     **kind("model file", load_model, "found nothing", [""]),
-    **kind("model address", load_model, "a link must name a task|a link must be|a server URL must be",
+    **kind("model address", load_model, "a link must (name|be)|a server URL must be",
            ["https://a", "ftp://a/tasks/b", "https://[/tasks/b", "https://a:99999/tasks/b"]),
     **kind("join url", lambda v: Device.join(v, "a"), "url must be a text", [5, None, b"x", []]),
     **kind("join url", lambda v: Device.join(v, "a", file=UNUSED / "x"),
