@@ -87,6 +87,12 @@ def prepare() -> Reach:
     for name in reach.libraries:
         with suppress(Exception):
             importlib.import_module(name)
+    # A mutant replaces its module when a child imports it: it must not be there yet.
+    early = [name for name in sys.modules if name.partition(".")[0] == "crowdml"]
+    if early:
+        sys.exit(
+            f"{early[0]} is imported before it is changed. Name its importer in tests/reach.py"
+        )
     return reach
 
 

@@ -75,5 +75,5 @@ def measure() -> Reach:
     for file in data.measured_files():
         found = data.contexts_by_lineno(file)
         tests[os.path.relpath(file)] = {line: set(found[line]) for line in found}
-    ours = ("crowdml", "tests", "__main__")
+    ours = ("crowdml", "tests", "experiments", "__main__")
     return Reach(tests, watch.seconds, [m for m in sys.modules if m.partition(".")[0] not in ours])
