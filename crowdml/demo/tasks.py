@@ -7,7 +7,7 @@ from crowdml.protocol import MECHANISMS, Task
 
 BOTH = """
 owner = "The demo, on this machine"
-contact = "nobody: what takes part are recordings"
+contact = "no one: recordings take part, not people"
 purpose = "To show how a crowd learns."
 """
 
