@@ -82,14 +82,14 @@ test("a page that its owner paused says who waits for whom, and when it asks aga
 
 test("a page that was asked to wait says so, and for how long", () => {
   assert.deepEqual(page({ ...WAITING, device: { wait: 600, askedToWait: true } }), [
-    "The server asks this device to wait. Your samples are kept and sent then.",
+    "The server asks this device to wait. Your samples are kept and used then.",
     "Will try again in 10 minutes.",
   ]);
 });
 
 test("a page without a network waits for the network, and for no time", () => {
   assert.deepEqual(page({ ...WAITING, device: { wait: 99 } }, { online: false }), [
-    "Waiting for the network. Your samples are kept and sent later.",
+    "Waiting for the network. Your samples are kept and used later.",
     "Goes on as soon as there is a network.",
   ]);
 });
@@ -97,7 +97,7 @@ test("a page without a network waits for the network, and for no time", () => {
 test("a page whose server is lost says what may be wrong, and when it tries again", () => {
   const [status, until] = page({ ...WAITING, device: { wait: 2 } });
   assert.match(status ?? "", /^The server cannot be reached or is busy, or your browser does not/);
-  assert.match(status ?? "", /Your samples are kept and sent later\.$/);
+  assert.match(status ?? "", /Your samples are kept and used later\.$/);
   assert.equal(until, "Will try again in 2 seconds.");
 });
 

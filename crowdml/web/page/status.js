@@ -95,11 +95,11 @@ function collecting(part) {
 /** @param {Participation} part */
 function waiting({ device, taskPaused }) {
   if (taskPaused) return say("The task is paused by its owner. Your samples are kept here.");
-  if (!navigator.onLine) return say("Waiting for the network. Your samples are kept and sent later.");
+  if (!navigator.onLine) return say("Waiting for the network. Your samples are kept and used later.");
   return device.askedToWait
-    ? say("The server asks this device to wait. Your samples are kept and sent then.")
+    ? say("The server asks this device to wait. Your samples are kept and used then.")
     : say(
-        "The server cannot be reached or is busy, or your browser does not trust its certificate. Your samples are kept and sent later.",
+        "The server cannot be reached or is busy, or your browser does not trust its certificate. Your samples are kept and used later.",
       );
 }
 
