@@ -8,6 +8,7 @@ const article = document.querySelector("article[data-task]");
 const SOON_MS = 2000; // between the first rounds of pictures,
 const LATE_MS = 30000; // and between two of someone who has looked on for a while
 const AGAIN_MS = 5000; // before a new try to follow
+const PICTURE_MS = 60000; // for one picture to arrive
 
 // The same words as on the server.
 const number = (v) => v.toLocaleString(language);
@@ -29,14 +30,17 @@ function show(name, text) {
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
-/** Read the new picture's title, and swap the picture when it is loaded, without flicker. */
+/**
+ * Read the new picture's title, and swap the picture when it is loaded, without flicker.
+ * Return the title, or null if no picture came.
+ */
 async function replacePicture(picture, address) {
   const joined = address + (address.includes("?") ? "&" : "?");
   const shown = dark.matches ? `${joined}theme=dark` : address;
   const loader = new Image();
   try {
-    const answer = await fetch(shown);
-    if (!answer.ok) return "";
+    const answer = await fetch(shown, { signal: AbortSignal.timeout(PICTURE_MS) });
+    if (!answer.ok) return null;
     const says = titleOf(await answer.text());
     const figure = picture.closest("figure");
     const nothing = answer.headers.has("Crowdml-Nothing");
@@ -52,7 +56,7 @@ async function replacePicture(picture, address) {
     picture.querySelector("img").alt = says;
     return says;
   } catch {
-    return ""; // The next round will tell.
+    return null;
   }
 }
 
@@ -76,8 +80,8 @@ async function redraw() {
     if (document.hidden || !stale.length) break;
     for (const picture of stale) {
       const version = newest;
-      await replacePicture(picture, `${picture.dataset.picture}?v=${version}`);
-      picture.dataset.version = String(version);
+      const says = await replacePicture(picture, `${picture.dataset.picture}?v=${version}`);
+      if (says !== null) picture.dataset.version = String(version); // else try again next round
     }
     await new Promise((resolve) => setTimeout(resolve, pause));
     pause = Math.min(1.5 * pause, LATE_MS);
