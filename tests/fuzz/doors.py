@@ -25,7 +25,14 @@ from crowdml.device.sources.address import (
 from crowdml.device.sources.desk import MessageDesk
 from crowdml.device.sources.feed import Fed
 from crowdml.device.sources.form import SampleForm
-from crowdml.device.sources.formats import FORMATS, Batch, Format, JsonObjects, Phyphox
+from crowdml.device.sources.formats import (
+    FORMATS,
+    Batch,
+    Format,
+    JsonObjects,
+    Phyphox,
+    settings_link,
+)
 from crowdml.device.sources.listener import LARGEST, RequestHandler
 from crowdml.device.sources.recording import read_readings
 from crowdml.device.sources.stream import Stream
@@ -310,7 +317,10 @@ def request(data: bytes) -> None:
     """Read what comes on the port of a listening device: HTTP of any kind, or other bytes."""
     parser = FORMATS["sensor-logger"]("motion")
     intake: Any = SimpleNamespace(
-        doubt=None, fed=Fed(0), take=lambda body: parser.parse(body, ARRIVAL)
+        doubt=None,
+        fed=Fed(0),
+        take=lambda body: parser.parse(body, ARRIVAL),
+        setup_link=lambda url: settings_link("motion", 20.0, url),
     )
     for secret in ({"path": "secret"}, {"user": "ann", "password": "p:w"}):
         address = ListenAddress("http", "127.0.0.1", 1, **secret)

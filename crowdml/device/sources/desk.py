@@ -23,12 +23,20 @@ ENDED = "The task is over for this device: you can stop recording."
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><title>crowdml device</title>
 <style>body{{font:1.1rem/1.5 sans-serif;max-width:34rem;margin:1rem auto;padding:0 1rem}}
-code{{display:block;padding:.6rem;background:#eee;overflow-wrap:anywhere;user-select:all}}</style>
-<h1>This device listens</h1><p>Copy this address into the app. In Sensor Logger it is the
+code{{display:block;padding:.6rem;background:#eee;overflow-wrap:anywhere;user-select:all}}
+.button{{display:inline-block;padding:.6rem 1rem;border-radius:.4rem;background:#174ea6;color:#fff}}
+svg{{max-width:100%;height:auto}}</style>
+<h1>This device listens</h1>{setup}
+<h2>Set up by hand</h2><p>Copy this address into the app. In Sensor Logger it is the
 <b>Push URL</b> under <b>HTTP Push</b>, behind the gear on the Logger page:</p>
 <code>{url}</code>{qr}
 <p>Messages received so far: {n}. Samples kept: {kept}.</p></html>
 """
+SETUP = """<h2>Set up Sensor Logger</h2><p>On the phone, tap this button. On a computer, scan the code
+with the phone's camera. Sensor Logger then switches on the sensor of the task and sends its
+readings here.</p><p><a class="button" href="{link}">Set up Sensor Logger</a></p>{qr}
+<p>The app asks first, because this replaces <b>all of its settings</b>. To keep them, set up by
+hand.</p>"""
 
 
 class MessageDesk:
@@ -115,14 +123,22 @@ class MessageDesk:
     def page(self, url: str) -> str:
         """Return the page that a browser shows at the address."""
         fed, url = self._intake.fed, self.url or url
-        return PAGE.format(url=escape(url), qr=_qr_code(url), n=fed.lines, kept=fed.kept)
+        # The link has no place for a password.
+        setup = "" if self.asks_for_password else _setup(self._intake.setup_link(url))
+        qr = "" if setup else _qr_code(url)  # one code on a page, so that nobody scans the other
+        return PAGE.format(setup=setup, url=escape(url), qr=qr, n=fed.lines, kept=fed.kept)
 
 
-def _qr_code(url: str) -> str:
-    """Draw the address as an SVG for a phone's camera; empty where the library is not installed."""
+def _setup(link: str) -> str:
+    """Return the part of the page that sets up the app by a link; empty where there is none."""
+    return SETUP.format(link=escape(link), qr=_qr_code(link)) if link else ""
+
+
+def _qr_code(text: str) -> str:
+    """Draw a text as an SVG for a phone's camera; empty where the library is not installed."""
     try:
         import segno
     except ModuleNotFoundError:
         return ""
-    drawn: str = segno.make(url, error="m").svg_inline(scale=5, border=3, light="#fff")
+    drawn: str = segno.make(text, error="m").svg_inline(scale=5, border=3, light="#fff")
     return f"<p>For the camera of the phone:</p><p>{drawn}</p>"

@@ -13,7 +13,7 @@ from crowdml.device.agreement import Agreement
 from crowdml.device.outcome import Outcome
 from crowdml.device.position import Position, TakenBefore
 from crowdml.device.sources.feed import Fed
-from crowdml.device.sources.formats import FORMATS, SECOND, Batch
+from crowdml.device.sources.formats import FORMATS, SECOND, Batch, SensorLogger, settings_link
 from crowdml.device.sources.look import LiveLook
 from crowdml.device.sources.sensing import Taken, rarer
 from crowdml.device.sources.stream import SKEW, Label, Stream, StreamMemory
@@ -71,6 +71,12 @@ class Intake:
         self._aside: list[tuple[str, Stream, Taken]] = []
         self._barren = 0
         self._changed = self.clock()
+
+    def setup_link(self, url: str) -> str:
+        """Return a link that sets up the app to post to this address; empty if it knows none."""
+        if not isinstance(self.format, SensorLogger):
+            return ""
+        return settings_link(self._sensor.kind, self._sensor.rate, url)
 
     # Labels
 

@@ -23,6 +23,7 @@ import segno
 
 from crowdml.certificate import certificate_fingerprint
 from crowdml.device import DeviceStore
+from crowdml.device.sources.formats import settings_link
 from crowdml.protocol import Task
 from experiments.sources.apps import LABELS, record, sensor_logger
 from tests.device.fakes import MemoryTransport, join
@@ -137,6 +138,11 @@ def test_the_terminal_shows_the_address_as_a_qr_code(file: Path) -> None:
             assert post(app, "/", MESSAGES[0])[0] == 404
         with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)) as app:
             assert post(app, f"/{path}", MESSAGES[0]) == (200, "[]")
+            app.request("GET", f"/{path}")
+            page = app.getresponse().read().decode()
+            link = settings_link("motion", 20.0, url)
+            assert f'href="{link}"' in page
+            assert segno.make(link, error="m").svg_inline(scale=5, border=3, light="#fff") in page
     with suppress(OSError):
         os.close(ours)
 
@@ -175,6 +181,8 @@ def test_owntracks_posts_speeds(tmp_path: Path) -> None:
                 owntracks(70),
             ):
                 assert post(app, "/", body, **password) == (200, "[]")
+            app.request("GET", "/", headers=password)
+            assert "sensorlogger://" not in app.getresponse().read().decode()
             assert post(app, "/", owntracks(0, tst="soon"), **password)[0] == 400
     samples = kept(file)
     assert len(samples) >= 4

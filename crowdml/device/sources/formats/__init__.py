@@ -4,6 +4,7 @@ from crowdml.device.sources.formats.batch import SECOND, Batch, Format, LabelEve
 from crowdml.device.sources.formats.owntracks import OwnTracks
 from crowdml.device.sources.formats.phyphox import Phyphox
 from crowdml.device.sources.formats.sensor_logger import SensorLogger
+from crowdml.device.sources.formats.sensor_logger_link import settings_link
 from crowdml.device.sources.formats.statestream import StateStream
 from crowdml.device.sources.formats.termux import LONGEST_OBJECT, JsonObjects, Termux
 
@@ -29,4 +30,5 @@ __all__ = [
     "SensorReading",
     "StateStream",
     "Termux",
+    "settings_link",
 ]
