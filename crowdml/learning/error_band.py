@@ -70,7 +70,7 @@ def error_now(
     s = np.log((version + 1) / (rows[:, 0] + 1))
     near = s <= REACH
     s, device, errors, n, reports = s[near], *rows[near, 1:].T
-    if len(s) < 2:
+    if not len(s):
         return None
     y, noise = errors / n, reports * noise_variance / n**2
     _, device = np.unique(device, return_inverse=True)

@@ -7,6 +7,7 @@ import numpy.typing as npt
 import pytest
 
 from crowdml.learning import error_now, share_estimate
+from crowdml.learning.error_band import student_95
 from crowdml.types import Array
 
 
@@ -17,9 +18,12 @@ def rows(
     return np.column_stack(columns).astype(np.float64)
 
 
-def same(n: int, device: npt.ArrayLike, wrong: float = 0.2, evaluated: float = 10.0) -> Array:
-    """Make n identical reports about the newest versions up to 10,000."""
-    return rows(np.arange(10_000 - n, 10_000), device, np.full(n, wrong * evaluated), evaluated)
+def same(
+    n: int, device: npt.ArrayLike, wrong: npt.ArrayLike = 0.2, evaluated: float = 10.0
+) -> Array:
+    """Make n reports about the newest versions up to 10,000, identical but for their devices."""
+    errors = np.asarray(wrong) * evaluated
+    return rows(np.arange(10_000 - n, 10_000), device, errors, evaluated)
 
 
 def margin(found: Array, version: int = 10_000, noise: float = 0.0) -> float:
@@ -262,3 +266,50 @@ def test_bands_are_those_that_were_measured(kind: str, people: bool, seed: int) 
             assert band is not None
             bands += [band.value, band.margin]
     assert bands == pytest.approx(PINNED[kind, people, seed], abs=1e-7)
+
+
+def test_errors_of_0_and_1_have_a_band_too() -> None:
+    """Check that the variance is computed for an error of at least 2 % and at most 98 %."""
+    for wrong, value in ((0.0, 0.00017640), (1.0, 0.99952584)):
+        found = error_now(same(300, np.arange(300), wrong, 100.0), 10_000, 0.0)
+        assert found is not None
+        assert found.value == pytest.approx(value, abs=1e-7)
+        assert found.margin == pytest.approx(0.00189, abs=3e-5)
+
+
+def test_seven_single_answers_are_the_fewest_that_give_a_band() -> None:
+    assert error_now(same(6, np.arange(6), 0.2, 1.0), 10_000, 0.0) is None
+    assert error_now(same(7, np.arange(7), 0.2, 1.0), 10_000, 0.0) is not None
+
+
+def test_people_cannot_be_more_than_wholly_alike() -> None:
+    """Check the band of 200 devices, each of which is always right or always wrong."""
+    device = np.arange(200)
+    found = error_now(same(200, device, device % 2, 100.0), 10_000, 0.0)
+    assert found is not None
+    assert (found.value, found.margin) == pytest.approx((0.49875947, 0.07159465), abs=1e-7)
+
+
+def test_one_very_noisy_report_counts() -> None:
+    """Check that an old report changes the estimate, however little it weighs."""
+    estimates = set()
+    for oldest in (0.0, 1.0):
+        errors = np.concatenate([[oldest], np.full(3000, 0.2)])
+        versions = np.concatenate([[4000], np.full(3000, 9999)])
+        estimates.add(error_now(rows(versions, np.arange(3001), errors, 1.0), 10_000, 5.0))
+    assert len(estimates) == 2
+
+
+def test_an_error_that_jumps_up_and_down_has_a_finite_band() -> None:
+    """Check that wildly unlikely reports, wrong and right in turn, overflow nothing."""
+    place = np.repeat(np.arange(12), 50)
+    versions = np.round(10_001 / np.exp((place + 0.5) / 12) - 1)
+    found = error_now(rows(versions, np.arange(600), 1000 * (place % 2), 1000.0), 10_000, 0.0)
+    assert found is not None
+    assert (found.value, found.margin) == pytest.approx((0.30500953, 0.11872551), abs=1e-7)
+
+
+def test_students_quantile() -> None:
+    """Check the quantile beyond two digits, and that there are at least two degrees of freedom."""
+    assert student_95(0.2) == pytest.approx(2.5677650022834353, abs=1e-12)
+    assert student_95(0.5) == student_95(1.0) == pytest.approx(4.17120553957961, abs=1e-12)

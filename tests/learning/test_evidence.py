@@ -58,16 +58,17 @@ def test_sums_match_the_kept_reports(window: int) -> None:
 
     Some devices report often enough that only few of their reports in a row are kept.
     """
-    rng, rule = np.random.default_rng(window), Shown(window, 3 * window)
+    rng, rule = np.random.default_rng(window), Shown(window, 2 * window, 3 * window)
     seen = Evidence(cast(Any, rule))
-    reports: list[list[list[int]]] = [[], []]
+    reports: list[list[list[int]]] = [[], [], []]
     for i in range(400):
         device = int(min(rng.geometric(0.8 if i // 50 % 2 else 0.2), 9))
         new = [device, int(rng.integers(5)), 5 + i]  # every report differs
         seen = seen.with_report(*new)
-        reports[1] = slowly(3 * window, reports[1], new)
-        devices = len({report[0] for report in reports[1]})
+        reports[2] = slowly(3 * window, reports[2], new)
+        devices = len({report[0] for report in reports[2]})
         reports[0] = slowly(window, reports[0], new, devices)
+        reports[1] = slowly(2 * window, reports[1], new, devices)
         again = Evidence.from_array(cast(Any, rule), seen.to_array())
         for each in (seen, again):
             assert [list(map(list, w.rows())) for w in each.windows] == reports

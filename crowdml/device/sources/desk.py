@@ -32,8 +32,8 @@ svg{{max-width:100%;height:auto}}</style>
 <code>{url}</code>{qr}
 <p>Messages received so far: {n}. Samples kept: {kept}.</p></html>
 """
-SETUP = """<h2>Set up Sensor Logger</h2><p>On the phone, tap this button. On a computer, scan the code
-with the phone's camera. Sensor Logger then switches on the sensor of the task and sends its
+SETUP = """<h2>Set up Sensor Logger</h2><p>On the phone, tap this button. On a computer, scan the
+code with the phone's camera. Sensor Logger then switches on the sensor of the task and sends its
 readings here.</p><p><a class="button" href="{link}">Set up Sensor Logger</a></p>{qr}
 <p>The app asks first, because this replaces <b>all of its settings</b>. To keep them, set up by
 hand.</p>"""
