@@ -103,7 +103,8 @@ class Intake:
         with self._lock:
             now = self.clock() if arrival is None else arrival
             batch = self.format.parse(body, now, topic)
-            ahead = max((reading.time for reading in batch.readings), default=0) + batch.offset
+            times = (each.time for each in (*batch.readings, *batch.labels))
+            ahead = max(times, default=0) + batch.offset
             if ahead - now > SKEW:
                 raise InvalidSample(
                     f"times must not be ahead of this machine's clock, found one that is "

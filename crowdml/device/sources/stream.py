@@ -14,6 +14,9 @@ LARGEST_OFFSET_ERROR = 2 * SECOND
 SKEW = 3600 * SECOND
 """The largest difference from this machine's clock for a clock that shows the time of day."""
 
+MOST_LABELS = 1000
+"""The most labels that wait for readings; beyond them, the latest label is forgotten."""
+
 Label = str | float | None
 
 
@@ -113,6 +116,8 @@ class Stream:
         memory = self._memory
         if time > memory.newest:
             memory.labels[time] = label
+            if len(memory.labels) > MOST_LABELS:
+                del memory.labels[max(memory.labels)]
         elif time >= memory.labelled:
             memory.label, memory.labelled = label, time
 

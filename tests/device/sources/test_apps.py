@@ -17,6 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from crowdml import one_file_device as standalone
@@ -37,6 +38,7 @@ from crowdml.device.sources.formats import FORMATS, LONGEST_OBJECT, SECOND, Json
 from crowdml.device.sources.intake import BARREN
 from crowdml.device.sources.listener import LARGEST
 from crowdml.device.sources.mqtt import Broker, client_of, listen
+from crowdml.device.sources.stream import MOST_LABELS, StreamMemory
 from crowdml.errors import InvalidInput, InvalidSample
 from experiments.sources.apps import (
     LABELS,
@@ -348,11 +350,26 @@ def test_a_person_is_told(store: DeviceStore, device: Device) -> None:
         status, text = post(app, messages_of(*readings(7200, 7201)))
         assert status == 499
         assert "2.0 hours ahead. Set both clocks." in text
+        status, text = post(app, messages_of(*readings(0, 1), annotation(10800, "Still")))
+        assert status == 499
+        assert "3.0 hours ahead. Set both clocks." in text
         answers = [post(app, messages_of(*readings(1, 2, "gyroscope"))) for _ in range(BARREN)]
         assert [status for status, _ in answers] == [200] * (BARREN - 1) + [499]
         assert "which have gyroscope. In Sensor Logger, switch on" in answers[-1][1]
         device.leave(erase=False)
         assert post(app, messages_of(*readings(2, 3)))[0] == 499
+
+
+def test_labels_without_readings_do_not_fill_the_memory(store: DeviceStore) -> None:
+    intake = Intake(store, "sensor-logger", clock=lambda: START)
+    for n in range(3):
+        labels = [annotation((500 * k + n) / 1000, "Still") for k in range(MOST_LABELS)]
+        intake.take(messages_of(*labels))
+    document = store.streams.read("d")
+    assert document is not None
+    waiting = msgspec.msgpack.decode(document, type=StreamMemory).labels
+    assert len(waiting) == MOST_LABELS
+    assert min(waiting) == START
 
 
 def test_a_full_buffer_is_told_and_nothing_is_lost(tmp_path: Path) -> None:
