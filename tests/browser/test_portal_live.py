@@ -117,7 +117,7 @@ def test_over_tls_in_the_dark(serve_portal: ServePortal, browse: Browse) -> None
         (
             "phone-dark",
             "person",
-            "direction was sent",
+            "would send the needle’s direction",
             [("epsilon", "0", "?epsilon=1"), ("epsilon", "1", "?epsilon=10")],
         ),
     ],

@@ -103,7 +103,8 @@ class Intake:
         with self._lock:
             now = self.clock() if arrival is None else arrival
             batch = self.format.parse(body, now, topic)
-            times = (each.time for each in (*batch.readings, *batch.labels))
+            times = [reading.time for reading in batch.readings]
+            times += [label.time for label in batch.labels]
             ahead = max(times, default=0) + batch.offset
             if ahead - now > SKEW:
                 raise InvalidSample(

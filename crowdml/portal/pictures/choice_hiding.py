@@ -43,10 +43,11 @@ class ChoiceHiding:
     @property
     def about(self) -> str:
         return say(
-            "Around the dial lie all {k} directions: on top those closest to your data, at the "
-            "bottom those that say the opposite. Chance picks one, most often from the bold arc. "
-            "The needle shows one that was really drawn, the dots {draws} more. The right dial "
-            "belongs to someone whose data say the very opposite: the same needle could be theirs.",
+            "Around the dial lie all {k} directions: on top those closest to a device’s data, at "
+            "the bottom those that say the opposite. Chance picks one, most often from the bold "
+            "arc. The needle shows one that was really drawn, the dots {draws} more. The right "
+            "dial belongs to a device whose data say the very opposite: the same needle could be "
+            "its own.",
             k=words.count(self.choice.k),
             draws=DRAWS,
         )
@@ -54,16 +55,17 @@ class ChoiceHiding:
     @property
     def again(self) -> str:
         """Return the text of the button that draws again."""
-        return say("Send another")
+        return say("Draw another")
 
     @property
     def caption(self) -> str:
         choice = self.choice
         return say(
-            "At ε = {epsilon}, the needle’s direction was sent: ordered by your data, it is number "
-            "{sent} of {k}. How likely was that? With your data: {yours}; with the opposite data: "
-            "{theirs}. For every direction it is from {unlikely} to {likely}, so someone with a "
-            "fifty-fifty guess about everything in a check-in can become at most {sure} sure.",
+            "At ε = {epsilon}, a device would send the needle’s direction: ordered by its data, it "
+            "is number {sent} of {k}. How likely is that? With these data: {yours}; with the "
+            "opposite data: {theirs}. For every direction it is from {unlikely} to {likely}, so "
+            "someone with a fifty-fifty guess about everything in a check-in can become at most "
+            "{sure} sure.",
             epsilon=words.epsilon(choice.epsilon),
             sent=words.count(self.sent),
             k=words.count(choice.k),
@@ -85,7 +87,7 @@ class ChoiceHiding:
     def draw(self, theme: Theme) -> "Figure":
         here, there = self.chance(self.sent), self.chance(self._opposite(self.sent))
         titles = (
-            say("your data: {chance}", chance=words.chance(here)),
+            say("these data: {chance}", chance=words.chance(here)),
             say("the opposite: {chance}", chance=words.chance(there)),
         )
         picture, (yours, theirs) = dials(theme, titles)

@@ -34,7 +34,9 @@ def draw_error(facts: Facts, theme: Theme) -> "Figure":
     _band(axes, rows, theme, say("model"))
     guess, target = Performance(facts).guess, facts.task.stop.error
     if guess is not None:
-        axes.axhline(guess.error.value, color=theme.other, linestyle=":", label=say("guessing"))
+        low, high = guess.error.low, guess.error.high
+        axes.axhspan(low, high, color=theme.other, alpha=0.12, linewidth=0)
+        axes.axhline((low + high) / 2, color=theme.other, linestyle=":", label=say("guessing"))
     start = facts.task.start
     if start is not None and start.error is not None:
         label = say("pilot alone")

@@ -107,14 +107,15 @@ def guess_of(task: Task, statistics: Statistics) -> Guess | None:
     low = max(1 - top.value - top.margin, 0.0)
     high = min(1 - top.value + top.margin, at_random)
     error = Estimate((low + high) / 2, (high - low) / 2)
-    return Guess(error, say("always saying “{label}”", label=top.label))
+    how = say("always giving the most frequent answer (it seems to be “{label}”)", label=top.label)
+    return Guess(error, how)
 
 
 def what_is_wrong(task: Task) -> str:
     """Describe what counts as an error."""
     terms = task.terms
     if terms.n_classes:
-        return say("A prediction is wrong if it names another label than the participant did.")
+        return say("A prediction is wrong if it gives another answer than the participant did.")
     return say("A prediction is wrong if it is off by more than {off}.", off=tolerance(task))
 
 

@@ -46,7 +46,7 @@ def test_the_right_password_opens_a_session(portal: Portal, name: str) -> None:
     with closing(sqlite3.connect(portal.file)) as database:
         assert old not in repr(database.execute("SELECT * FROM sessions").fetchall())
     with portal.browser() as other:
-        assert "Owner" in text_of(other.get("/"))
+        assert "For owners" in text_of(other.get("/"))
         assert other.get("/owner").status == 303
 
 

@@ -98,8 +98,8 @@ def test_the_dial_says_how_often_the_same_would_be_sent_for_the_opposite() -> No
         (1024, unlikely, likely),
     ):
         how = hiding(own, epsilon=4.0, sent=sent)
-        said = f"ordered by your data, it is number {sent:,} of 1,024. How likely was that? "
-        assert f"{said}With your data: {yours}; with the opposite data: {theirs}." in how.caption
+        said = f"ordered by its data, it is number {sent:,} of 1,024. How likely is that? "
+        assert f"{said}With these data: {yours}; with the opposite data: {theirs}." in how.caption
     places = {hiding(own, epsilon=4.0).sent for _ in range(20)}
     # All twenty alike: with a chance below (1/50)^19.
     assert len(places) > 1
