@@ -103,9 +103,7 @@ class Intake:
         with self._lock:
             now = self.clock() if arrival is None else arrival
             batch = self.format.parse(body, now, topic)
-            times = [reading.time for reading in batch.readings]
-            times += [label.time for label in batch.labels]
-            ahead = max(times, default=0) + batch.offset
+            ahead = batch.latest + batch.offset
             if ahead - now > SKEW:
                 raise InvalidSample(
                     f"times must not be ahead of this machine's clock, found one that is "

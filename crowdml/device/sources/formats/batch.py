@@ -47,6 +47,12 @@ class Batch(NamedTuple):
     whole: bool = False
     foreign: tuple[str, ...] = ()
 
+    @property
+    def latest(self) -> int:
+        """Return the latest time of a reading or a label; 0 if there is neither."""
+        times = [reading.time for reading in self.readings]
+        return max(times + [label.time for label in self.labels], default=0)
+
 
 class Format(Protocol):
     """Read messages in the form in which an app writes them.
