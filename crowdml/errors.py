@@ -23,7 +23,7 @@ is the same sentence for any language.
 from dataclasses import dataclass
 from typing import Any
 
-from crowdml.phrase import Phrase, Plain, Value, joined
+from crowdml.phrase import Phrase, PlainText, Value, joined
 
 __all__ = [
     "CrowdmlError",
@@ -52,7 +52,7 @@ class CrowdmlError(Exception):
 
     def __init__(self, said: str | Phrase = "") -> None:
         super().__init__(str(said))
-        self.phrase = said if isinstance(said, Phrase) else Plain(said)
+        self.phrase = said if isinstance(said, Phrase) else PlainText(said)
 
     @property
     def lines(self) -> tuple[str, ...]:

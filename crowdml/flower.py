@@ -21,10 +21,10 @@ from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.privacy import (
     Chance,
     CheckinEvent,
+    CheckinPlace,
     DirectionMechanism,
     Ledger,
     Limits,
-    Place,
     SystemChance,
     best_closest,
 )
@@ -141,7 +141,7 @@ class DirectionMod:
 
     def _spend(
         self, mechanism: DirectionMechanism, context: "Context"
-    ) -> tuple[Place, CheckinEvent]:
+    ) -> tuple[CheckinPlace, CheckinEvent]:
         """Charge the ledger, on disk, before anything is computed that could be sent."""
         words = f"flower {mechanism}"
         limits = Limits(per_sample=self.epsilon, per_device=self.epsilon)
@@ -149,7 +149,9 @@ class DirectionMod:
             while True:
                 before = account.statement.entries
                 number = len(before) + 1
-                place = Place(sha256(words.encode()).hexdigest(), str(context.node_id), number)
+                place = CheckinPlace(
+                    sha256(words.encode()).hexdigest(), str(context.node_id), number
+                )
                 event = mechanism.event(1, place)
                 Ledger.of(payload.event for payload in before).require(event, limits)
                 run = AccountEntry("flower", f"run {context.run_id}", True, event)

@@ -13,7 +13,7 @@ __all__ = [
     "Language",
     "Number",
     "Phrase",
-    "Plain",
+    "PlainText",
     "Value",
     "joined",
     "read_phrase",
@@ -128,7 +128,7 @@ class Phrase:
         return {"template": self.template, "values": values}
 
 
-class Plain(Phrase):
+class PlainText(Phrase):
     """Hold a text without a template, such as a text from elsewhere: no language changes it."""
 
     __slots__ = ()
@@ -191,9 +191,9 @@ def _may_be_filled(template: str, values: Mapping[str, Value]) -> bool:
 
 def _plain_data(value: Value) -> Any:
     """Return the value as JSON has it, which knows neither `Number` nor infinity."""
-    if isinstance(value, Phrase) and not isinstance(value, Plain):
+    if isinstance(value, Phrase) and not isinstance(value, PlainText):
         return value.document
-    if isinstance(value, str | Plain):
+    if isinstance(value, str | PlainText):
         return str(value)
     return value if math.isfinite(value) else str(written(value))
 

@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 from crowdml.cli.console import Console
 from crowdml.cli.demo import explain
-from crowdml.demo import Demo, Result, run_demo
+from crowdml.demo import Demo, DemoResult, run_demo
 from crowdml.demo.view import Progress, draw
 
 PICTURE = Path(__file__).parent / "demo.svg"
@@ -26,7 +26,7 @@ def main() -> None:
     console = Console(file=io.StringIO(), record=True, width=78, force_terminal=True)
     console.print("[green]$[/green] make demo")
 
-    def show(result: Result, portal: str) -> None:
+    def show(result: DemoResult, portal: str) -> None:
         explain(result, "activity", console)
 
     with tempfile.TemporaryDirectory() as folder, patch("crowdml.demo.demo.show_live", show_once):

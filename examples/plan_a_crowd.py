@@ -8,7 +8,7 @@
 
 # %%
 from crowdml.protocol import Task
-from crowdml.simulation import Gathering, ProgressBar, advise, load_activity
+from crowdml.simulation import ExpectedCrowd, ProgressBar, advise, load_activity
 
 # %% [markdown]
 # A task says what is learnt from what, and what a person loses by taking part: here a total of
@@ -50,7 +50,7 @@ task = Task.from_toml(STEPS)
 
 # %%
 data = load_activity()
-crowd = Gathering(devices=150, samples=50)
+crowd = ExpectedCrowd(devices=150, samples=50)
 advice = advise(task, crowd, data, progress=ProgressBar())
 print(advice.sentence)
 
@@ -68,7 +68,7 @@ advice.plot("150 people, 50 samples each")
 
 # %%
 for devices in (5, 15, 50, 150):
-    smaller = Gathering(devices, samples=50)
+    smaller = ExpectedCrowd(devices, samples=50)
     best = advise(task, smaller, data, mechanisms=["direction"]).recommended
     print(f"{devices:>4} people: error {best.error:.3f}, {best.low:.3f} to {best.high:.3f}")
 

@@ -2,23 +2,23 @@
 
 from typing import TYPE_CHECKING
 
-from crowdml.privacy import Directed, Noisy
+from crowdml.privacy import DirectionMessage, NoiseMessage
 from crowdml.protocol import checkin_type
 
-__all__ = ["DirectedCheckin", "NoisyCheckin"]
+__all__ = ["DirectionCheckin", "NoiseCheckin"]
 
 if TYPE_CHECKING:
 
-    class NoisyCheckin(Noisy, frozen=True, kw_only=True):
+    class NoiseCheckin(NoiseMessage, frozen=True, kw_only=True):
         id: str
         version: int
         terms: str
 
-    class DirectedCheckin(Directed, frozen=True, kw_only=True):
+    class DirectionCheckin(DirectionMessage, frozen=True, kw_only=True):
         id: str
         version: int
         terms: str
 
 else:
-    NoisyCheckin = checkin_type(Noisy)
-    DirectedCheckin = checkin_type(Directed)
+    NoiseCheckin = checkin_type(NoiseMessage)
+    DirectionCheckin = checkin_type(DirectionMessage)

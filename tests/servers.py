@@ -18,12 +18,12 @@ import numpy as np
 
 from crowdml.demo import ServerProcess, free_port
 from crowdml.demo.launcher import PATIENCE
-from crowdml.privacy import DirectionMechanism, NoiseMechanism, Place
+from crowdml.privacy import CheckinPlace, DirectionMechanism, NoiseMechanism
 from crowdml.privacy.direction_channel import FIELDS
 from crowdml.protocol import Task, terms_hash
 from crowdml.server import Store
 from crowdml.server.log.fold import Fold
-from tests.checkins import DirectedCheckin, NoisyCheckin
+from tests.checkins import DirectionCheckin, NoiseCheckin
 from tests.serving import Forked, run_breakable, run_command
 
 __all__ = [
@@ -313,7 +313,7 @@ def checkin(task: Task, seed: int = 0, samples: int | None = None, **changes: An
     n = samples or terms.collection.batch
     heldout = mechanism.n_heldout(n)
     bound = min(mechanism.plausible_gradient(n - heldout), 2**22)
-    message = NoisyCheckin(
+    message = NoiseCheckin(
         id=secrets.token_urlsafe(16),
         version=0,
         terms=terms_hash(terms.text),
@@ -332,9 +332,9 @@ def directed(task: Task, device: str, number: int = 1, seed: int = 0, **changes:
     rng = np.random.default_rng(seed)
     terms, mechanism = task.terms, task.terms.mechanism()
     assert isinstance(mechanism, DirectionMechanism)
-    place = Place(terms_hash(terms.text), device, number)
+    place = CheckinPlace(terms_hash(terms.text), device, number)
     role = mechanism.roles.of(place)
-    message = DirectedCheckin(
+    message = DirectionCheckin(
         id=secrets.token_urlsafe(16),
         version=0,
         terms=place.terms_sha256,

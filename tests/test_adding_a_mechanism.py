@@ -20,7 +20,7 @@ import tests.contributed as contributed
 from crowdml import one_file_device as standalone
 from crowdml.checks import check_mechanism
 from crowdml.checks.audit import audit_mechanism
-from crowdml.checks.doors import JavaScript
+from crowdml.checks.doors import JavaScriptProgram
 from crowdml.checks.pairs import hardest
 from crowdml.device import Device, Outcome
 from crowdml.errors import InvalidTask
@@ -29,8 +29,8 @@ from crowdml.portal.words import language
 from crowdml.privacy import Unit
 from crowdml.protocol import MECHANISMS, Task, Terms, openapi, read_event
 from crowdml.server import Settings, Store
-from crowdml.server.http.proxies import Front
-from crowdml.simulation import Crowd, Gathering, Learning, Plan, advise, simulate
+from crowdml.server.http.proxies import PublicAddress
+from crowdml.simulation import Crowd, ExpectedCrowd, Learning, Plan, advise, simulate
 from crowdml.simulation.datasets.synthetic import synthetic
 from tests.contributing import ROOT, overlay, steps
 from tests.portal.calling import call
@@ -132,7 +132,7 @@ def test_it_is_audited_in_both_languages(web: Path) -> None:
     At 20,000 check-ins, more than the claim is found with a probability of 1e-9 each, and less than
     a third of the claim with a probability far below 1e-9.
     """
-    for door in (None, JavaScript(web)):
+    for door in (None, JavaScriptProgram(web)):
         audit = audit_mechanism(NEW, epsilon=1.0, trials=20_000, door=door)
         assert audit.passed, audit
         assert audit.parts[NEW].share > 0.3
@@ -152,7 +152,7 @@ def test_it_is_simulated_and_planned() -> None:
     assert noiseless.final < 0.1
     assert noisy.epsilon_per_person == pytest.approx(40)
     with pytest.warns(UserWarning, match="is not compiled"):
-        advice = advise(make_task(**TASK), Gathering(50, 8), mechanisms=[NEW], trials=1)
+        advice = advise(make_task(**TASK), ExpectedCrowd(50, 8), mechanisms=[NEW], trials=1)
     assert {option.mechanism for option in advice.options} == {NEW}
     assert {option.protects for option in advice.options} == {"person"}
 
@@ -172,7 +172,7 @@ def test_the_pages_of_it(tmp_path: Path) -> None:
         store.create_task(make_task("signs", **TASK))
         store.accounts.add("ana", "correct horse battery")
         cookie = store.accounts.open_session("ana")
-    app = create_portal_app(settings, Front())
+    app = create_portal_app(settings, PublicAddress())
 
     async def visit() -> None:
         async with app.router.lifespan_context(app):

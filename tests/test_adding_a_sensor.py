@@ -27,7 +27,7 @@ from crowdml.portal.pages.owner.fields import DEFAULTS
 from crowdml.portal.words import language
 from crowdml.protocol import SENSORS, Sensor, Task, Terms, sensors
 from crowdml.server import Settings, Store
-from crowdml.server.http.proxies import Front
+from crowdml.server.http.proxies import PublicAddress
 from tests.contributing import ROOT, overlay, steps
 from tests.portal.calling import call
 from tests.servers import make_task
@@ -142,7 +142,7 @@ def test_the_pages_of_it(tmp_path: Path) -> None:
         store.create_task(make_task("field", **SENSOR))
         store.accounts.add("ana", "correct horse battery")
         cookie = store.accounts.open_session("ana")
-    app = create_portal_app(settings, Front())
+    app = create_portal_app(settings, PublicAddress())
 
     async def visit() -> None:
         async with app.router.lifespan_context(app):

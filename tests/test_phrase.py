@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crowdml.errors import CrowdmlError, InvalidInput, InvalidTask, Mistake, Rejected
-from crowdml.phrase import Language, Number, Phrase, Plain, Value, joined, read_phrase
+from crowdml.phrase import Language, Number, Phrase, PlainText, Value, joined, read_phrase
 
 NAMES = st.sampled_from(["a", "b", "found", "part1"])
 TEXTS = st.text(max_size=20)
@@ -37,7 +37,7 @@ def test_there_and_back(phrase: Phrase) -> None:
 
 
 def test_json_knows_neither_infinity_nor_our_numbers() -> None:
-    phrase = Phrase("{a} {b} {c}", a=float("inf"), b=Number("99.97"), c=Plain("{x}"))
+    phrase = Phrase("{a} {b} {c}", a=float("inf"), b=Number("99.97"), c=PlainText("{x}"))
     assert phrase.document["values"] == {"a": "∞", "b": "99.97", "c": "{x}"}
     assert str(phrase) == "∞ 99.97 {x}"
 
@@ -60,7 +60,7 @@ def test_a_plain_text_is_never_translated() -> None:
     german = Language({"none": "keine", "{a}, {b}": "{b}, {a}"})
     text = Phrase("{a}, {b}", a="none", b=Phrase("none"))
     assert text.render(german) == "keine, none"
-    assert Plain("none").render(german) == "none"
+    assert PlainText("none").render(german) == "none"
 
 
 FRENCH = Language(
@@ -87,7 +87,7 @@ def test_the_words_for_a_number_are_those_of_the_language(n: Value, said: str) -
 
 
 def test_braces_in_values_are_kept() -> None:
-    assert str(joined(["{a}", Plain("{b}")], " ")) == "{a} {b}"
+    assert str(joined(["{a}", PlainText("{b}")], " ")) == "{a} {b}"
 
 
 @pytest.mark.parametrize("kind", [CrowdmlError, InvalidInput])
@@ -95,7 +95,7 @@ def test_an_error_has_a_phrase(kind: type[CrowdmlError]) -> None:
     phrase = Phrase("{n} samples", n=1200)
     said, plain = kind(phrase), kind("1,200 {samples}")
     assert (str(said), said.phrase, said.lines) == ("1,200 samples", phrase, ("1,200 samples",))
-    assert (str(plain), plain.phrase) == ("1,200 {samples}", Plain("1,200 {samples}"))
+    assert (str(plain), plain.phrase) == ("1,200 {samples}", PlainText("1,200 {samples}"))
     assert str(kind()) == ""
     assert pickle.loads(pickle.dumps(said)).phrase == phrase
 

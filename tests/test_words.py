@@ -66,7 +66,7 @@ TERMS = {
     r"out-box(?:es)?": "`outbox`",
     r"(?:a|the|its|each) standin": "`stand-in`",
     r"learned": "`learnt`",
-    r"(?-i:Javascript|Java Script)": "`JavaScript`",
+    r"(?-i:Javascript|Java Script)": "`JavaScriptProgram`",
     r"(?-i:PostgreSql|Postgresql)": "`PostgreSQL`",
     r"pseudorandom": "`pseudo-random`",
     r"randomiz\w+": "`randomise`",

@@ -17,7 +17,7 @@ import numpy as np
 
 from crowdml.bench.task import BATCH, CLASSES, FEATURES, bench_task
 from crowdml.models import Minibatch
-from crowdml.privacy import Place, SystemChance, bound_rows
+from crowdml.privacy import CheckinPlace, SystemChance, bound_rows
 from crowdml.protocol import terms_hash
 from crowdml.server.operation import run_loop
 
@@ -42,7 +42,7 @@ class LoadPlan(NamedTuple):
     tokens: list[str]
 
 
-class Tally(NamedTuple):
+class LoadResult(NamedTuple):
     """Hold the results of a load: the seconds of each answer, and the generator's own cost.
 
     Args:
@@ -60,7 +60,7 @@ class Tally(NamedTuple):
     queued: float
 
 
-Generator: TypeAlias = Callable[[bool, float], "Future[Tally]"]
+Generator: TypeAlias = Callable[[bool, float], "Future[LoadResult]"]
 """A function that loads one handler for some seconds, with the devices of one process."""
 
 
@@ -84,13 +84,13 @@ _devices: dict[str, "LoadDevice"] = {}
 """The devices by token, kept so that their numbers continue from one run to the next."""
 
 
-def _generate(plan: LoadPlan, empty: bool, seconds: float) -> Tally:
+def _generate(plan: LoadPlan, empty: bool, seconds: float) -> LoadResult:
     for token in plan.tokens:
         _devices.setdefault(token, LoadDevice(plan, token))
     return run_loop(_run(plan, empty, seconds))
 
 
-async def _run(plan: LoadPlan, empty: bool, seconds: float) -> Tally:
+async def _run(plan: LoadPlan, empty: bool, seconds: float) -> LoadResult:
     """Connect all devices, then start them all."""
     loop, clients = asyncio.get_running_loop(), []
     context = unverified() if plan.tls else None
@@ -104,7 +104,7 @@ async def _run(plan: LoadPlan, empty: bool, seconds: float) -> Tally:
     for client in clients:
         client.begin(start + seconds)
     await asyncio.gather(*(client.done for client in clients))
-    return Tally(
+    return LoadResult(
         [latency for client in clients for latency in client.latencies[False]],
         [latency for client in clients for latency in client.latencies[True]],
         time.perf_counter() - start,
@@ -209,7 +209,7 @@ def _body(task: str) -> str:
     mechanism, model, rng = terms.mechanism(), terms.make_model(), np.random.default_rng(0)
     x, y = rng.random((BATCH, FEATURES)), rng.integers(CLASSES, size=BATCH).astype(float)
     minibatch = Minibatch(model, np.zeros(model.size), bound_rows(x, mechanism.norm), y)
-    place = Place(terms_hash(terms.text), "device", 1)
+    place = CheckinPlace(terms_hash(terms.text), "device", 1)
     event = mechanism.event(BATCH, place)
     payload = mechanism.make_payload(minibatch, event, place, SystemChance())
     message = {"id": "ID", "version": 0, "terms": place.terms_sha256}

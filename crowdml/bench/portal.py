@@ -13,7 +13,7 @@ import msgspec
 
 from crowdml.bench.task import bench_task
 from crowdml.demo import ServerProcess
-from crowdml.privacy import Directed
+from crowdml.privacy import DirectionMessage
 from crowdml.server import Store
 from crowdml.server.database import LogEntry, this_minute, token_sha256
 from crowdml.server.log import Learner
@@ -81,7 +81,11 @@ def _log(checkins: int) -> Iterator[LogEntry]:
     now = this_minute()
     for seq in range(1, checkins + 1):
         at, number = now - (checkins - seq) // 100 * 60, 1 + seq // DEVICES
-        payload = Directed(number, wrong=seq % 2) if seq % 5 == 0 else Directed(number, seq % 1024)
+        payload = (
+            DirectionMessage(number, wrong=seq % 2)
+            if seq % 5 == 0
+            else DirectionMessage(number, seq % 1024)
+        )
         device, name = seq % DEVICES, f"bench-{seq:016}"
         body = msgspec.msgpack.encode(payload)
         yield LogEntry(1, seq, device, name, at, seq - 1, number, None, body, "")

@@ -16,7 +16,7 @@ from crowdml.bench.task import bench_task
 from crowdml.demo import PATIENCE, ServerProcess
 from crowdml.errors import InvalidInput
 from crowdml.server import Address, Settings, Store
-from crowdml.server.http import Front, create_app
+from crowdml.server.http import PublicAddress, create_app
 from crowdml.server.operation import serve
 
 FILE = "sqlite:///"
@@ -66,7 +66,7 @@ def prepared_server(database: str | None = None, tls: bool = False) -> Iterator[
         yield server
 
 
-def make_app(settings: Settings, front: Front) -> Starlette:
+def make_app(settings: Settings, front: PublicAddress) -> Starlette:
     routes = [Route("/bench/empty", empty, methods=["POST"])]
     return create_app(settings, front, extra_routes=routes)
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from crowdml.bench.listeners import listening
-from crowdml.bench.load import Generator, LoadPlan, Tally, generators, unverified
+from crowdml.bench.load import Generator, LoadPlan, LoadResult, generators, unverified
 from crowdml.bench.process import BenchServer, prepared_server
 from crowdml.bench.task import bench_task
 from crowdml.protocol import Enrol, Enrolled, terms_hash
@@ -72,7 +72,7 @@ class Sums:
         self.seconds = self.server_cpu = self.generator_cpu = self.generator_queued = 0.0
         self.events = 0
 
-    def add(self, tallies: list[Tally], server_cpu: float, events: int) -> None:
+    def add(self, tallies: list[LoadResult], server_cpu: float, events: int) -> None:
         self.rates.append(sum(len(t.checkins + t.checkouts) / t.seconds for t in tallies))
         self.checkins += [latency for tally in tallies for latency in tally.checkins]
         self.checkouts += [latency for tally in tallies for latency in tally.checkouts]
@@ -105,7 +105,7 @@ def _bench(server: BenchServer, task: str, crowd: Load) -> dict[str, float]:
 
 def _load(
     server: BenchServer, running: list[Generator], empty: bool, seconds: float
-) -> tuple[list[Tally], float]:
+) -> tuple[list[LoadResult], float]:
     """Load the server; return each generator's tally and the server's CPU seconds."""
     before = session_cpu_seconds(server.pid)
     started = [generator(empty, seconds) for generator in running]

@@ -16,8 +16,8 @@ from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.learning import length_limit
 from crowdml.privacy import StandIn
 from crowdml.simulation import (
+    FoldInputs,
     Learning,
-    Ready,
     Schedule,
     fold_slowly,
     make_model,
@@ -81,7 +81,7 @@ FIGURES = (
 Figures: TypeAlias = dict[str, dict[str, float | None]]
 
 
-class Folded(NamedTuple):
+class FoldTiming(NamedTuple):
     """Hold the time of a fold per check-in, and its result."""
 
     seconds: float
@@ -154,14 +154,14 @@ def samples(n: int) -> Dataset:
     return Dataset("bench", labels, x, y, np.zeros(n, np.int64), x[:1000], y[:1000])
 
 
-def fold_in_numba(data: Dataset, case: BenchCase) -> Folded:
+def fold_in_numba(data: Dataset, case: BenchCase) -> FoldTiming:
     """Run the simulator's own fold."""
     schedule = case.schedule(len(data.y_train))
-    ready = Ready.of(data, schedule, case.learning)
+    ready = FoldInputs.of(data, schedule, case.learning)
     before = time.thread_time()
     w, wrong = ready.fold(np.array([schedule.n_checkins]), np.random.default_rng(0))
     seconds = time.thread_time() - before
-    return Folded(seconds / schedule.n_checkins, int(wrong.sum()), w[-1])
+    return FoldTiming(seconds / schedule.n_checkins, int(wrong.sum()), w[-1])
 
 
 def fold_in_numpy(data: Dataset, case: BenchCase, most: int = 1000) -> float:
@@ -193,7 +193,7 @@ def write_samples(data: Dataset, path: Path) -> Path:
     return path
 
 
-def fold_in_c(program: Path, file: Path, n: int, case: BenchCase) -> Folded:
+def fold_in_c(program: Path, file: Path, n: int, case: BenchCase) -> FoldTiming:
     """Run the C program: the same arithmetic, with other noise of the same law."""
     stand_in = case.stand_in
     limit = length_limit(stand_in)
@@ -203,4 +203,4 @@ def fold_in_c(program: Path, file: Path, n: int, case: BenchCase) -> Folded:
     command = [str(program), str(file), *map(str, arguments)]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     seconds, wrong, *w = printed.split()
-    return Folded(float(seconds), int(wrong), np.array(w, dtype=float))
+    return FoldTiming(float(seconds), int(wrong), np.array(w, dtype=float))

@@ -6,7 +6,7 @@ from crowdml.lazy import lazy
 
 if TYPE_CHECKING:
     from crowdml.checks.audit import Finding, audit_mechanism
-    from crowdml.checks.doors import Door, JavaScript, OneFile
+    from crowdml.checks.doors import AuditedProgram, JavaScriptProgram, OneFileProgram
     from crowdml.checks.mechanisms import check_mechanism
     from crowdml.checks.models import check_model
     from crowdml.checks.noise import check_noise_source
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from crowdml.checks.transports import check_transport
 
 __all__ = [
-    "Door",
+    "AuditedProgram",
     "Finding",
-    "JavaScript",
-    "OneFile",
+    "JavaScriptProgram",
+    "OneFileProgram",
     "audit_mechanism",
     "check_mechanism",
     "check_model",

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import msgspec
 import numpy as np
 
-from crowdml.checks.doors import Door, Python, Transcript, WholeDevice
+from crowdml.checks.doors import AuditedProgram, PythonProgram, Transcript, WholeDevice
 from crowdml.checks.evidence import (
     FALSE_ALARM,
     Measure,
@@ -111,7 +111,7 @@ def audit_mechanism(
     name: str,
     epsilon: float = 4.0,
     trials: int | None = None,
-    door: Door | None = None,
+    door: AuditedProgram | None = None,
     progress: Callable[[float], None] = lambda share: None,
 ) -> Audit:
     """Audit what a device sends by this mechanism at this ε.
@@ -142,9 +142,9 @@ def audit_mechanism(
 
     parts: Findings = {}
     for pair in pairs:
-        _keep(parts, audit_pair(pair, trials, door or Python(), step, share))
+        _keep(parts, audit_pair(pair, trials, door or PythonProgram(), step, share))
     if people:
-        _keep(parts, audit_person(people, trials, door or Python(), step, share))
+        _keep(parts, audit_person(people, trials, door or PythonProgram(), step, share))
     for pair in retried:
         n = max(FEWEST_RETRIES, trials // RETRIES)
         _keep(parts, audit_retries(pair, n, WholeDevice(), share))
@@ -175,7 +175,7 @@ def _delta(pair: Pair) -> float:
 def audit_pair(
     pair: Pair,
     trials: int,
-    door: Door,
+    door: AuditedProgram,
     step: Callable[[int], None] = lambda drawn: None,
     false_alarm: float = FALSE_ALARM,
 ) -> Findings:
@@ -261,7 +261,7 @@ def _repeats(a: Ints, b: Ints) -> tuple[Array, Array]:
 
 
 def audit_retries(
-    pair: Pair, trials: int, door: Door, false_alarm: float = FALSE_ALARM
+    pair: Pair, trials: int, door: AuditedProgram, false_alarm: float = FALSE_ALARM
 ) -> Findings:
     """Audit all messages of a check-in whose first answers were lost."""
     a, b = (_scores(pair, side) for side in door.transcripts(pair, trials, lambda drawn: None))
@@ -272,7 +272,7 @@ def audit_retries(
 def audit_person(
     pairs: list[Pair],
     trials: int,
-    door: Door,
+    door: AuditedProgram,
     step: Callable[[int], None] = lambda drawn: None,
     false_alarm: float = FALSE_ALARM,
 ) -> Findings:

@@ -54,14 +54,14 @@ MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: S108
 """A folder in memory: thousands of device files are written."""
 
 
-class Door(Protocol):
+class AuditedProgram(Protocol):
     """Make many check-ins from both sides of a pair, half of them from each side."""
 
     def transcripts(self, pair: Pair, trials: int, step: CountStep) -> Transcripts: ...
 
 
 @dataclass(frozen=True)
-class Python:
+class PythonProgram:
     """Make check-ins by a device's agreement, from samples as taken to the message's body."""
 
     chance: Chance = field(default_factory=SystemChance)
@@ -72,7 +72,7 @@ class Python:
         agreement, parameters = Agreement(identity), Parameters(np.array(pair.w))
         ledger = pair.before
         approval = agreement.approve(ledger, len(pair.sides[0]))
-        chance = First(self.chance) if pair.terms.collection.heldout else self.chance
+        chance = FirstAside(self.chance) if pair.terms.collection.heldout else self.chance
         rows = [pair.rows(side) for side in pair.sides]
         payload: Transcripts = [], []
         for _ in range(trials // 2):
@@ -85,7 +85,7 @@ class Python:
 
 
 @dataclass(frozen=True)
-class JavaScript:
+class JavaScriptProgram:
     """Make check-ins in Node by the JavaScript modules that a phone's browser loads."""
 
     web: Path = Path(crowdml.__file__).parent / "web"
@@ -128,7 +128,7 @@ class JavaScript:
 
 
 @dataclass(frozen=True)
-class OneFile:
+class OneFileProgram:
     """Make check-ins by the one-file device, as a participant runs it."""
 
     file: Path = Path(crowdml.__file__).parent / "one_file_device.py"
@@ -181,7 +181,7 @@ class WholeDevice:
         return payload
 
     def _checkin(self, pair: Pair, side: Samples, file: Path) -> Transcript:
-        server = Forgetful(pair)
+        server = LossyServer(pair)
         device = Device.join(
             "https://crowd.example", pair.terms.task, file=file, transport=server,
             chance=self.chance, waiting=Waiting(base=0.0, slot=0.0),
@@ -195,7 +195,7 @@ class WholeDevice:
         return tuple(dict.fromkeys(server.bodies))
 
 
-class Forgetful:
+class LossyServer:
     """Accept check-ins as a server, but lose the first `LOST` answers."""
 
     def __init__(self, pair: Pair) -> None:
@@ -237,7 +237,7 @@ class Forgetful:
 
 
 @dataclass(frozen=True)
-class First:
+class FirstAside:
     """Draw always the first sample to set aside, and real noise."""
 
     noise: Chance

@@ -8,7 +8,15 @@ import msgspec
 import numpy as np
 
 from crowdml.errors import InvalidInput
-from crowdml.privacy import Chance, Mechanism, MinibatchView, Place, Reading, SystemChance, Unit
+from crowdml.privacy import (
+    Chance,
+    CheckinPlace,
+    Mechanism,
+    MinibatchView,
+    Reading,
+    SystemChance,
+    Unit,
+)
 from crowdml.types import Array, Flags, Ints
 
 TRIALS = 4000
@@ -23,7 +31,7 @@ FAR = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True)
-class Alike:
+class AlikeSamples:
     """Hold samples that are alike: one gradient, one label, all predicted wrongly or none."""
 
     g: Array
@@ -51,7 +59,7 @@ def shrunk(g: Array, most: float, norm: int) -> Array:
     return g * (most / length) if length > most else g
 
 
-class Untouched:
+class NoRandomness:
     """Forbid randomness: fail if a mechanism asks for any."""
 
     def __getattr__(self, name: str) -> Callable[..., object]:
@@ -59,7 +67,7 @@ class Untouched:
 
 
 @dataclass(frozen=True)
-class Case:
+class MechanismCase:
     """Hold a mechanism with the numbers that it was made for."""
 
     mechanism: Mechanism
@@ -69,15 +77,15 @@ class Case:
     buffer: int
     chance: Chance
 
-    def minibatch(self, g: Array, n: int, last: bool, w: float = 0.0) -> Alike:
+    def minibatch(self, g: Array, n: int, last: bool, w: float = 0.0) -> AlikeSamples:
         """Make samples of the first label, predicted wrongly, or of the last, predicted right."""
         label = max(self.n_classes - 1, 0) if last else 0
-        return Alike(g, np.full(self.size, w), n, label, not last, self.n_classes)
+        return AlikeSamples(g, np.full(self.size, w), n, label, not last, self.n_classes)
 
-    def place(self, i: int) -> Place:
-        return Place("5e" * 32, f"device-{i}", 1)
+    def place(self, i: int) -> CheckinPlace:
+        return CheckinPlace("5e" * 32, f"device-{i}", 1)
 
-    def make_payload(self, minibatch: MinibatchView, place: Place) -> msgspec.Struct:
+    def make_payload(self, minibatch: MinibatchView, place: CheckinPlace) -> msgspec.Struct:
         event = self.mechanism.event(minibatch.n_samples, place)
         return self.mechanism.make_payload(minibatch, event, place, self.chance)
 
@@ -105,7 +113,7 @@ def check_mechanism(
         buffer: B, the most.
         chance: The source of all randomness; the system's generator by default.
     """
-    case = Case(mechanism, size, n_classes, batch, buffer, chance or SystemChance())
+    case = MechanismCase(mechanism, size, n_classes, batch, buffer, chance or SystemChance())
     _check_event(case)
     _check_round_trip(case)
     _check_own_event(case)
@@ -113,7 +121,7 @@ def check_mechanism(
     _check_readings(case, last=True, length=3.0)
 
 
-def _check_event(case: Case) -> None:
+def _check_event(case: MechanismCase) -> None:
     """Check that the event is the same each time, and that replacing everything costs no less."""
     mechanism = case.mechanism
     for i in range(10):
@@ -126,7 +134,7 @@ def _check_event(case: Case) -> None:
             assert one == whole, f"a promise for the check-in must be for all, found {whole}."
 
 
-def _check_round_trip(case: Case) -> None:
+def _check_round_trip(case: MechanismCase) -> None:
     """Check that every payload has its type and size and is plausible, whatever the samples are."""
     mechanism, places = case.mechanism, (case.place(i) for i in range(10**6))
     for minibatch in _extremes(case):
@@ -146,7 +154,7 @@ def _check_round_trip(case: Case) -> None:
         _check_shape(case, mechanism.read(payload, place))
 
 
-def _extremes(case: Case) -> Iterator[MinibatchView]:
+def _extremes(case: MechanismCase) -> Iterator[MinibatchView]:
     one = np.eye(case.size)[0]
     for g in (0 * one, one, -one, np.full(case.size, 1e12), np.full(case.size, 1e-300)):
         for w in (0.0, FAR):
@@ -155,7 +163,7 @@ def _extremes(case: Case) -> Iterator[MinibatchView]:
                 yield case.minibatch(g, n, last=True, w=-w)
 
 
-def _check_shape(case: Case, reading: Reading) -> None:
+def _check_shape(case: MechanismCase, reading: Reading) -> None:
     if reading.g is not None:
         assert reading.g.shape == (case.size,), f"g must be {case.size} numbers, found {reading.g}."
         assert np.isfinite(reading.g).all(), f"g must be finite, found {reading.g}."
@@ -166,7 +174,7 @@ def _check_shape(case: Case, reading: Reading) -> None:
         assert len(reading.labels) == expected, f"labels must be {expected}, found {reading}."
 
 
-def _check_own_event(case: Case) -> None:
+def _check_own_event(case: MechanismCase) -> None:
     """Check that an event of another minibatch or check-in is rejected before anything is drawn.
 
     An event does not name its device, so events of two devices may be equal or differ only in what
@@ -179,7 +187,7 @@ def _check_own_event(case: Case) -> None:
     others += [mechanism.event(case.batch, place._replace(number=2))]
     others = [other for other in others if other != own]
     assert others, "events of different check-ins must differ."
-    untouched: Chance = Untouched()  # type: ignore[assignment]
+    untouched: Chance = NoRandomness()  # type: ignore[assignment]
     for other in others:
         try:
             mechanism.make_payload(minibatch, other, place, untouched)
@@ -188,11 +196,11 @@ def _check_own_event(case: Case) -> None:
         raise AssertionError(f"{other} must be refused where {own} is the check-in's own.")
 
 
-def _check_readings(case: Case, last: bool, length: float) -> None:
+def _check_readings(case: MechanismCase, last: bool, length: float) -> None:
     """Check that readings are right on average over many devices, and as noisy as stated.
 
     Args:
-        last: Which label the samples have; see `Case.minibatch`.
+        last: Which label the samples have; see `MechanismCase.minibatch`.
         length: The length of the gradient, in units of S.
     """
     mechanism = case.mechanism
@@ -230,14 +238,14 @@ def _check_energy(mechanism: Mechanism, found: Array, expected: Array) -> None:
     _require_mean("the energy of the noise", energy, mechanism.noise_energy, room)
 
 
-def _check_errors(mechanism: Mechanism, found: list[Reading], minibatch: Alike) -> None:
+def _check_errors(mechanism: Mechanism, found: list[Reading], minibatch: AlikeSamples) -> None:
     n, variance = found[0].evaluated, mechanism.error_variance
     errors = np.array([reading.errors for reading in found]) - n * minibatch.wrong
     _require_mean("errors", errors, 0.0, 1e-3, variance)
     _require_mean("the variance of errors", errors**2, variance, 1e-3, variance)
 
 
-def _check_labels(mechanism: Mechanism, found: list[Reading], minibatch: Alike) -> None:
+def _check_labels(mechanism: Mechanism, found: list[Reading], minibatch: AlikeSamples) -> None:
     labelled, variance = found[0].labelled, mechanism.label_variance
     for k in range(minibatch.n_classes):
         counts = np.array([reading.labels[k] for reading in found])

@@ -8,7 +8,15 @@ from typing import TypeAlias
 import numpy as np
 
 from crowdml.models import Minibatch
-from crowdml.privacy import CheckinEvent, Ledger, Mechanism, Place, Role, Unit, bound_features
+from crowdml.privacy import (
+    CheckinEvent,
+    CheckinPlace,
+    Ledger,
+    Mechanism,
+    Role,
+    Unit,
+    bound_features,
+)
 from crowdml.protocol import (
     MECHANISMS,
     CollectionTerms,
@@ -16,7 +24,7 @@ from crowdml.protocol import (
     ModelTerms,
     Target,
     Terms,
-    Wanted,
+    WantedPrivacy,
     terms_hash,
 )
 from crowdml.types import Array
@@ -61,8 +69,8 @@ class Pair:
         return self.terms.mechanism()
 
     @property
-    def place(self) -> Place:
-        return Place(terms_hash(self.terms.text), self.device, self.number)
+    def place(self) -> CheckinPlace:
+        return CheckinPlace(terms_hash(self.terms.text), self.device, self.number)
 
     @property
     def event(self) -> CheckinEvent:
@@ -110,7 +118,7 @@ def opposites(
         directions: k; by default the k of tasks.
     """
     labels = ("a", "b", "c")[: 3 if role is Role.COUNT else 2]
-    terms = _terms(Wanted(epsilon, directions=directions), mechanism, batch=1, labels=labels)
+    terms = _terms(WantedPrivacy(epsilon, directions=directions), mechanism, batch=1, labels=labels)
     sides: tuple[Samples, Samples] = ((1.0, 0.0),), ((1.0, len(labels) - 1.0),)
     w = (0.0,) * len(labels)
     name = mechanism if role is Role.TRAIN else role.value
@@ -126,7 +134,9 @@ def person(mechanism: str, epsilon: float, directions: int | None = None) -> lis
         epsilon: The ε of all three check-ins together.
         directions: k; by default the k of tasks.
     """
-    terms = _terms(Wanted(epsilon, directions=directions), mechanism, batch=1, checkins=CHECKINS)
+    terms = _terms(
+        WantedPrivacy(epsilon, directions=directions), mechanism, batch=1, checkins=CHECKINS
+    )
     sides: tuple[Samples, Samples] = ((1.0, 0.0),), ((1.0, 1.0),)
     for i in range(10**6):
         pairs = [
@@ -149,8 +159,8 @@ def replaced(mechanism: str, epsilon: float, delta: float | None = None) -> Iter
       the first are taken.
     """
     counts = COUNTS * epsilon
-    labels = Wanted(epsilon, errors=counts, labels=counts, delta=delta)
-    number = Wanted(epsilon, errors=counts, counted=False, delta=delta)
+    labels = WantedPrivacy(epsilon, errors=counts, labels=counts, delta=delta)
+    number = WantedPrivacy(epsilon, errors=counts, counted=False, delta=delta)
     still = (0.0, 0.0)
 
     def last(n: int, x: float) -> tuple[Samples, Samples]:
@@ -160,19 +170,19 @@ def replaced(mechanism: str, epsilon: float, delta: float | None = None) -> Iter
         rest = before * (still,), after * (still,)
         return (*rest[0], (1.0, 0.0), *rest[1]), (*rest[0], (1.0, 1.0), *rest[1])
 
-    def pair(name: str, wanted: Wanted, sides: tuple[Samples, Samples]) -> Pair:
+    def pair(name: str, wanted: WantedPrivacy, sides: tuple[Samples, Samples]) -> Pair:
         terms = _terms(wanted, mechanism, len(sides[0]))
         return Pair(name, terms, "device", (0.0,) * terms.make_model().size, sides)
 
     yield pair("gradient", number, last(2, LONG))
     yield pair("checkin", labels, turned(2, 0))
-    alone = Wanted(epsilon, heldout=True, counted=False, delta=delta)
+    alone = WantedPrivacy(epsilon, heldout=True, counted=False, delta=delta)
     yield pair("heldout", alone, last(3, 1.0))
     yield pair("heldout", alone._replace(labels=counts, counted=True), turned(0, 3))
 
 
 def _terms(
-    wanted: Wanted,
+    wanted: WantedPrivacy,
     mechanism: str,
     batch: int,
     labels: tuple[str, ...] = ("a", "b"),

@@ -11,10 +11,10 @@ from crowdml.server import Store
 from crowdml.server.database import (
     NOTHING,
     CheckinMark,
+    DatabaseChanges,
     DeviceRow,
     DeviceTotals,
     LogEntry,
-    News,
     marks_of,
     token_sha256,
 )
@@ -211,7 +211,7 @@ def check_changes_are_noticed(store: Store, other: Store) -> None:
     assert logs is None or first in logs, "a new device is news"
 
 
-def _news(store: Store) -> News:
+def _news(store: Store) -> DatabaseChanges:
     """Return news, after a time in which it would have arrived."""
     store.wait(0.2)
     return store.news()

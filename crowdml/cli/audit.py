@@ -16,7 +16,7 @@ from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, listed
 
 if TYPE_CHECKING:
-    from crowdml.checks import Door, Finding
+    from crowdml.checks import AuditedProgram, Finding
 
 
 def audit(
@@ -46,7 +46,7 @@ def audit(
 ) -> None:
     """Try to tell two data sets apart by what a device sends, and compare with the claimed ε."""
     with needs("sim"):
-        from crowdml.checks import JavaScript, OneFile, audit_mechanism, draw_audit
+        from crowdml.checks import JavaScriptProgram, OneFileProgram, audit_mechanism, draw_audit
         from crowdml.simulation import check_format, save
     if plot is not None:
         check_format(plot)
@@ -54,7 +54,10 @@ def audit(
         raise InvalidInput("--epsilon must be above 0, found 0.")
     if trials is not None and trials < 100:
         raise InvalidInput(f"--trials must be at least 100, found {trials}.")
-    doors: dict[str, Door] = {"javascript": JavaScript(), "one-file": OneFile()}
+    doors: dict[str, AuditedProgram] = {
+        "javascript": JavaScriptProgram(),
+        "one-file": OneFileProgram(),
+    }
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         bar = progress.add_task("checking in", total=1.0)

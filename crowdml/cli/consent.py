@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from crowdml.cli.console import Console
 from crowdml.cli.interruption import confirm
 from crowdml.cli.output import say
-from crowdml.device import Offer
+from crowdml.device import TermsOffer
 from crowdml.phrase import Phrase
 from crowdml.privacy import Limits, Loss
 from crowdml.protocol import Features, Promise, Terms
@@ -13,7 +13,7 @@ from crowdml.visible import visible
 
 
 def ask(
-    offer: Offer,
+    offer: TermsOffer,
     limits: Limits,
     question: str,
     yes: bool,

@@ -16,7 +16,7 @@ from crowdml.cli.ranges import ranged
 from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, listed
 
 if TYPE_CHECKING:
-    from crowdml.demo import Result
+    from crowdml.demo import DemoResult
 
 
 def demo(
@@ -57,7 +57,7 @@ def demo(
             import_module(kind.needs.module)
     console = Console(stderr=json, markup=True, highlight=True)
 
-    def show(result: "Result", portal: str) -> None:
+    def show(result: "DemoResult", portal: str) -> None:
         if json:
             print_json(result)
             return
@@ -79,7 +79,7 @@ def demo(
     run_demo(wanted, console, show)
 
 
-def explain(result: "Result", task: str, console: Console) -> None:
+def explain(result: "DemoResult", task: str, console: Console) -> None:
     where = "people who took no part" if task == "activity" else "samples that took no part"
     console.print(
         f"\n[bold]error {result.error:.3f}[/bold] on {where}; with all data in one place it would "

@@ -33,8 +33,8 @@ from crowdml.cli.ranges import ranged
 from crowdml.device import (
     Device,
     DeviceStore,
-    Fed,
     Outcome,
+    SourceCounts,
     Waiting,
 )
 from crowdml.device.sources import MOST_BAD, feed, is_address, read_address
@@ -104,11 +104,13 @@ def run(
     with Device(DeviceStore(find(file)), waiting=Waiting(jitter=jitter)) as device:
         if app_at:
             options = (label, every, ca, discovery, wait, notes.skip, on_doubt)
-            fed = run_app(device, find(file), app_at, *options)
+            counts = run_app(device, find(file), app_at, *options)
         elif address:
-            fed = run_topic(device, address, ca, discovery, label, notes.skip, notes.note, on_doubt)
+            counts = run_topic(
+                device, address, ca, discovery, label, notes.skip, notes.note, on_doubt
+            )
         else:
-            fed = feed(
+            counts = feed(
                 device,
                 source,
                 readings=readings,
@@ -125,44 +127,44 @@ def run(
             )
         notes.end()
         where = f" --file {shlex.quote(str(file))}" if file else ""
-        _report(fed, device, str(address or source), where, readings)
+        _report(counts, device, str(address or source), where, readings)
         wanted = f"The task wants {_wanted(device.terms, readings)}."
-        if fed.gave_up:
+        if counts.gave_up:
             raise InvalidInput(
-                f"stopped at line {fed.lines:,} of {source_name(source)}: none of the last "
+                f"stopped at line {counts.lines:,} of {source_name(source)}: none of the last "
                 f"{MOST_BAD:,} lines is a valid sample. {wanted}"
             )
         # With an empty standard input, the command only sends a check-in that waits.
-        expected = fed.skipped or source != "-"
-        if fed.found_nothing and expected and not address and not app_at and not device.ended:
+        expected = counts.skipped or source != "-"
+        if counts.found_nothing and expected and not address and not app_at and not device.ended:
             raise InvalidInput(
                 f"{source_name(source)} must have at least one valid sample, found none"
-                + (f", and {fed.skipped:,} that are not" if fed.skipped else "")
+                + (f", and {counts.skipped:,} that are not" if counts.skipped else "")
                 + f". {wanted}"
             )
-        raise typer.Exit(CODES.get(Outcome.ENDED if device.ended else fed.outcome, 0))
+        raise typer.Exit(CODES.get(Outcome.ENDED if device.ended else counts.outcome, 0))
 
 
-def _report(fed: Fed, device: Device, source: str, where: str, readings: bool) -> None:
+def _report(counts: SourceCounts, device: Device, source: str, where: str, readings: bool) -> None:
     """Print how many samples were kept, which check-ins wait, and what to do next."""
-    if fed.resumed_after:
-        say(f"went on after line {fed.resumed_after:,} of {source}")
-    older = device.n_samples - fed.kept
+    if counts.resumed_after:
+        say(f"went on after line {counts.resumed_after:,} of {source}")
+    older = device.n_samples - counts.kept
     say(
-        f"{counted(fed.kept, 'sample')} kept, {counted(fed.answered, 'check-in')} answered, "
+        f"{counted(counts.kept, 'sample')} kept, {counted(counts.answered, 'check-in')} answered, "
         f"{counted(device.n_samples, 'sample')} in the buffer"
         + (f", {older:,} from before" if older > 0 else "")
         + (", a check-in waits to be sent" if device.pending else "")
     )
-    if fed.taken:
-        say(f"{counted(fed.taken, 'sample')} more taken by another run in the meantime")
-    if fed.stopped and not device.ended:
+    if counts.taken:
+        say(f"{counted(counts.taken, 'sample')} more taken by another run in the meantime")
+    if counts.stopped and not device.ended:
         say(f"the buffer is full: the rest of {source_name(source)} is not taken yet")
     again = f"`crowdml device run{where}{' --readings' if readings else ''} --source "
     again += f"{shlex.quote(source)}`" + (" with new samples only" if source == "-" else "")
     verb = "waits" if device.n_samples == 1 else "wait"
     waiting = f"{counted(device.n_samples, 'sample')} {verb} on this device"
-    match fed.outcome:
+    match counts.outcome:
         case Outcome.LIMIT:
             limits = f"crowdml device limits{where}{_wider(device)}"
             say(f"stopped at your limit on ε: {waiting}. To go on: `{limits}`, then {again}.")

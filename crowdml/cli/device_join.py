@@ -9,7 +9,7 @@ import typer
 
 from crowdml.cli.consent import ask
 from crowdml.cli.device_file import FILE, YES, limits_in
-from crowdml.cli.device_ledger import told_before
+from crowdml.cli.device_ledger import sent_before
 from crowdml.cli.options import FINGERPRINT, INSECURE_HTTP, PER_DEVICE, PER_SAMPLE
 from crowdml.cli.output import counted, say
 from crowdml.device import (
@@ -18,7 +18,7 @@ from crowdml.device import (
     DeviceStore,
     HttpTransport,
     JoinOptions,
-    Offer,
+    TermsOffer,
     default_file,
     default_limits,
     pin,
@@ -72,7 +72,7 @@ def join(
         "insecure_http": insecure_http,
     }
     with closing(Account(path.parent)) as account:
-        before = told_before(account.statement)
+        before = sent_before(account.statement)
     about = (view.title, view.objective, "")
     if known and (why := _excluded(path, root, name)):
         _join_again(path, root, why, offer, limits, yes, about, options)
@@ -99,7 +99,7 @@ def _join_again(
     path: Path,
     root: str,
     why: str,
-    offer: Offer,
+    offer: TermsOffer,
     limits: Limits,
     yes: bool,
     about: tuple[str, ...],

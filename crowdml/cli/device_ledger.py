@@ -154,7 +154,7 @@ def _document(account: Statement) -> dict[str, Any]:
     }
 
 
-def told_before(account: Statement) -> list[str]:
+def sent_before(account: Statement) -> list[str]:
     """Return what was sent before, for a participant who is asked to join another task."""
     if not account.entries:
         return []

@@ -16,7 +16,7 @@ from crowdml.cli.device_label import said_of
 from crowdml.cli.device_run import asked_to_stop, run_topic
 from crowdml.cli.extras import needs
 from crowdml.cli.output import say
-from crowdml.device import Device, DeviceStore, Fed, set_label
+from crowdml.device import Device, DeviceStore, SourceCounts, set_label
 from crowdml.device.sources import (
     FORMATS,
     Intake,
@@ -80,7 +80,7 @@ def run_app(
     wait: float,
     on_skip: Callable[[InvalidSample], None],
     on_doubt: Callable[[str], bool],
-) -> Fed:
+) -> SourceCounts:
     """Read a sensor app's messages until Ctrl-C, SIGTERM, or the end of the task or the pipe."""
     with closing(DeviceStore(file)) as store:
         intake = Intake(store, source.format, every, on_skip=on_skip)

@@ -14,7 +14,7 @@ import typer
 from crowdml.cli.extras import needs
 from crowdml.cli.options import source_name
 from crowdml.cli.output import counted, say
-from crowdml.device import Device, Fed
+from crowdml.device import Device, SourceCounts
 from crowdml.device.sources import Intake, TopicAddress
 from crowdml.errors import InvalidSample
 
@@ -48,13 +48,13 @@ class RunNotes:
     def note(self, note: str) -> None:
         say(f"{self._source}: {note}", err=True)
 
-    def line(self, fed: Fed) -> None:
+    def line(self, counts: SourceCounts) -> None:
         """Print from time to time how many lines of a long source have been read."""
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + PROGRESS_SECONDS
-            kept = counted(fed.kept, "sample")
-            skipped = f", {fed.skipped:,} skipped" if fed.skipped else ""
-            self.note(f"at line {fed.lines:,}, {kept} kept{skipped}")
+            kept = counted(counts.kept, "sample")
+            skipped = f", {counts.skipped:,} skipped" if counts.skipped else ""
+            self.note(f"at line {counts.lines:,}, {kept} kept{skipped}")
 
     def end(self) -> None:
         if self._skipped > SHOWN:
@@ -88,7 +88,7 @@ def run_topic(
     on_note: Callable[[str], None],
     on_doubt: Callable[[str], bool] = lambda said: False,
     intake: Intake | None = None,
-) -> Fed:
+) -> SourceCounts:
     """Read a topic until Ctrl-C, SIGTERM, or the end of the task."""
     with needs("mqtt"):
         from crowdml.device.sources.mqtt import Broker, Discovery, client_of, listen

@@ -102,7 +102,7 @@ def plan(
     """Estimate before the launch what a crowd will learn at an ε, and recommend settings."""
     with needs("sim"):
         from crowdml.simulation import (
-            Gathering,
+            ExpectedCrowd,
             PilotAdvice,
             advise,
             check_format,
@@ -121,7 +121,7 @@ def plan(
         raise InvalidInput(f"--difficulty must be {listed(DIFFICULTIES)}, found {difficulty!r}.")
     if data is None and (label, person, csv) != (None, None, None):
         raise InvalidInput("--label, --person and --csv need --data FILE.")
-    gathering = Gathering(devices, samples, delay, skew, spread, leaving)
+    expected = ExpectedCrowd(devices, samples, delay, skew, spread, leaving)
     text = read_text(file, "task")
     task = _task(text, devices, file)
     if task.terms.promise.exact:
@@ -141,10 +141,10 @@ def plan(
     advice: Advice
     with _progress() as progress:
         if found is not None and task.start is not None:
-            advice = pilot_advice(task, gathering, found, **settings, progress=progress)
+            advice = pilot_advice(task, expected, found, **settings, progress=progress)
         else:
             advice = advise(
-                task, gathering, similar, difficulty=difficulty, **settings, progress=progress
+                task, expected, similar, difficulty=difficulty, **settings, progress=progress
             )
     if plot is not None:
         save(advice.plot(task.title), plot)

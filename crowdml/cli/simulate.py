@@ -16,7 +16,7 @@ from crowdml.cli.options import JSON, read_text
 from crowdml.cli.output import print_json, say
 from crowdml.cli.ranges import ranged
 from crowdml.cli.simulate_options import values
-from crowdml.cli.simulate_results import Simulated
+from crowdml.cli.simulate_results import SimulationResults
 
 if TYPE_CHECKING:
     from crowdml.simulation import Dataset, PlanFile, Results
@@ -160,7 +160,7 @@ def simulate_command(
     settings = read_settings(document, PlanFile)
     data = load_dataset(settings[0].dataset)
     results = _run(data, settings)
-    simulated = Simulated(data, settings, results, seconds=time.perf_counter() - began)
+    simulated = SimulationResults(data, settings, results, seconds=time.perf_counter() - began)
     if plot is not None:
         save(draw_curves(simulated.labelled(), simulated.title), plot)
     if json:

@@ -23,7 +23,7 @@ Cells = dict[str, list[str]]
 
 
 @dataclass(frozen=True)
-class Simulated:
+class SimulationResults:
     """Hold the curves of one setting or of a sweep, and the seconds that the run took."""
 
     data: "Dataset"
@@ -107,7 +107,7 @@ class Simulated:
         }
         for name, column in more.items():
             wider = {**cells, name: column}
-            if name not in cells and _is_news(name, column) and _total_width(wider) <= WIDTH:
+            if name not in cells and _varies(name, column) and _total_width(wider) <= WIDTH:
                 cells = wider
         return cells
 
@@ -191,7 +191,7 @@ def _value(name: str, setting: "Setting", plan: "Plan") -> Any:
     return plan.crowd.devices if name == "devices" else getattr(setting, name)
 
 
-def _is_news(name: str, column: list[str]) -> bool:
+def _varies(name: str, column: list[str]) -> bool:
     """Return whether a column adds something to the title."""
     if name == "devices":
         return len(set(column)) > 1

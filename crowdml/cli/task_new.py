@@ -89,10 +89,10 @@ def new(
     if devices is not None and samples is not None:
         with needs("sim"):
             from crowdml.pilot import read_pilot, read_samples
-            from crowdml.simulation import Gathering, pilot_advice
+            from crowdml.simulation import ExpectedCrowd, pilot_advice
         rows = read_samples(read_pilot(data, file, csv), draft.task.terms, label, person)
         skew = skew if draft.task.terms.n_classes else None
-        crowd = Gathering(devices, samples, delay, skew, leaving=leaving)
+        crowd = ExpectedCrowd(devices, samples, delay, skew, leaving=leaving)
         advice = pilot_advice(draft.task, crowd, rows)
         draft = draft.with_epsilon(advice.recommended.epsilon, *advice.comment)
     if out is not None:

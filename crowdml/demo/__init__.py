@@ -8,10 +8,10 @@ if TYPE_CHECKING:
     from crowdml.demo.demo import Demo, run_demo
     from crowdml.demo.launcher import PATIENCE, ServerProcess
     from crowdml.demo.ports import free_port
-    from crowdml.demo.result import Result
+    from crowdml.demo.result import DemoResult
     from crowdml.demo.tasks import demo_task
 
-__all__ = ["PATIENCE", "Demo", "Result", "ServerProcess", "demo_task", "free_port", "run_demo"]
+__all__ = ["PATIENCE", "Demo", "DemoResult", "ServerProcess", "demo_task", "free_port", "run_demo"]
 
 # The launcher does not need the libraries that the crowd needs.
 __getattr__ = lazy(__name__)

@@ -17,7 +17,7 @@ from crowdml.types import Array, Ints
 
 
 @dataclass(frozen=True)
-class Member:
+class PlannedDevice:
     """Describe a device that will take part: its samples, and when it joins."""
 
     number: int
@@ -36,7 +36,7 @@ class Epsilons:
 
 
 def run_crowd(
-    members: list[Member],
+    members: list[PlannedDevice],
     url: str,
     task: str,
     fingerprint: str,
@@ -90,7 +90,7 @@ def _join(url: str, task: str, **options: Any) -> Device:
             time.sleep(1.0)
 
 
-def _timetable(members: list[Member]) -> list[tuple[float, Member, int]]:
+def _timetable(members: list[PlannedDevice]) -> list[tuple[float, PlannedDevice, int]]:
     """List (moment, member, index of the sample), in the order of time."""
     events = [
         (member.joins_at + k * member.seconds_per_sample, member, k)
@@ -107,7 +107,7 @@ def _spent(device: Device) -> Epsilons:
 
 def recruit(
     hands: list[Ints], x: Array, y: Array, seconds: float, rng: np.random.Generator
-) -> list[Member]:
+) -> list[PlannedDevice]:
     """Make devices that join at random moments of the first three quarters of the time.
 
     A device sees its samples in the quarter after it joins.
@@ -115,6 +115,6 @@ def recruit(
     pace = 0.25 * seconds / max(map(len, hands))
     joins = rng.uniform(0.0, 0.75 * seconds, size=len(hands))
     return [
-        Member(number, x[hand], y[hand], float(joins[number]), pace)
+        PlannedDevice(number, x[hand], y[hand], float(joins[number]), pace)
         for number, hand in enumerate(hands)
     ]

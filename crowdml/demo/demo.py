@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from crowdml.demo.crowd import Epsilons, Member, recruit, run_crowd
+from crowdml.demo.crowd import Epsilons, PlannedDevice, recruit, run_crowd
 from crowdml.demo.folder import prepare
 from crowdml.demo.launcher import ServerProcess
 from crowdml.demo.observer import Observer
 from crowdml.demo.pilot import ROWS_EACH, pilot_error, pilot_start
 from crowdml.demo.ports import free_port
-from crowdml.demo.result import Result, central_error, guess_error, mistakes, result_of
+from crowdml.demo.result import DemoResult, central_error, guess_error, mistakes, result_of
 from crowdml.demo.tasks import demo_task
 from crowdml.demo.view import Progress, line, show_live
 from crowdml.errors import CrowdmlError, InvalidInput
@@ -75,8 +75,10 @@ class Demo:
 
 
 def run_demo(
-    demo: Demo, console: Console, show: Callable[[Result, str], None] = lambda result, portal: None
-) -> Result:
+    demo: Demo,
+    console: Console,
+    show: Callable[[DemoResult, str], None] = lambda result, portal: None,
+) -> DemoResult:
     """Run the demo and show its progress on the console.
 
     At the end `show` is called with the result and the address of the portal, which stays open
@@ -157,7 +159,7 @@ def _introduce(demo: Demo, task: Task, data: Dataset, console: Console) -> None:
 
 @contextmanager
 def _processes(
-    shares: list[list[Member]], arguments: tuple[object, ...]
+    shares: list[list[PlannedDevice]], arguments: tuple[object, ...]
 ) -> Iterator[list[multiprocessing.process.BaseProcess]]:
     context = multiprocessing.get_context("spawn")
     running: list[multiprocessing.process.BaseProcess] = [

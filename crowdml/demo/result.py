@@ -19,7 +19,7 @@ CENTRAL_REGULARIZATION = 1e-6
 
 
 @dataclass(frozen=True)
-class Result:
+class DemoResult:
     """Hold how well the crowd learnt, and the cost for its people.
 
     Args:
@@ -50,7 +50,7 @@ class Result:
     model: str
 
 
-def result_of(file: Path, data: Dataset, progress: Progress, server: Observer) -> Result:
+def result_of(file: Path, data: Dataset, progress: Progress, server: Observer) -> DemoResult:
     """Write the model to `file` and its siblings, one for each format, and measure it."""
     statistics, terms = server.statistics(), progress.task.terms
     for kind in FORMATS:
@@ -61,7 +61,7 @@ def result_of(file: Path, data: Dataset, progress: Progress, server: Observer) -
     estimate = statistics.error
     wrong = mistakes(data, file.read_bytes())
     labels = data.y_test.astype(int)
-    return Result(
+    return DemoResult(
         error=float(wrong.mean()),
         central_error=progress.central_error or math.nan,
         pilot_error=progress.pilot_error,

@@ -5,7 +5,14 @@ from crowdml.device.agreement import Agreement, Parameters
 from crowdml.device.became import PastError, what_became
 from crowdml.device.certificate import fingerprint_of, trust_only, untrusted
 from crowdml.device.device import Device
-from crowdml.device.enrolment import JoinOptions, Offer, default_limits, pin, read_terms, rejoin
+from crowdml.device.enrolment import (
+    JoinOptions,
+    TermsOffer,
+    default_limits,
+    pin,
+    read_terms,
+    rejoin,
+)
 from crowdml.device.for_you import RightCount, bars, course, for_you
 from crowdml.device.identity import Identity
 from crowdml.device.label import set_label
@@ -13,7 +20,14 @@ from crowdml.device.link import read_link
 from crowdml.device.loading import load_model
 from crowdml.device.outcome import Outcome
 from crowdml.device.routines import write_checkin
-from crowdml.device.sources import Fed, SourcePlace, features_of, feed, read_inputs, read_source
+from crowdml.device.sources import (
+    SourceCounts,
+    SourcePlace,
+    features_of,
+    feed,
+    read_inputs,
+    read_source,
+)
 from crowdml.device.store import DeviceStore, default_file
 from crowdml.device.transport import CheckedOut, HttpTransport, Transport, connect
 from crowdml.device.unreachable import why_unreachable
@@ -26,17 +40,17 @@ __all__ = [
     "CheckedOut",
     "Device",
     "DeviceStore",
-    "Fed",
     "HttpTransport",
     "Identity",
     "JoinOptions",
-    "Offer",
     "Outcome",
     "Parameters",
     "PastError",
     "RightCount",
+    "SourceCounts",
     "SourcePlace",
     "Statement",
+    "TermsOffer",
     "Transport",
     "Waiting",
     "bars",

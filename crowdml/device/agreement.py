@@ -20,8 +20,8 @@ from crowdml.phrase import Phrase
 from crowdml.privacy import (
     Chance,
     CheckinEvent,
+    CheckinPlace,
     Ledger,
-    Place,
     Role,
     bound_features,
     check_target,
@@ -45,7 +45,7 @@ class Approval(NamedTuple):
         n_samples: How many samples it uses: the oldest ones in the buffer.
     """
 
-    place: Place
+    place: CheckinPlace
     event: CheckinEvent
     n_samples: int
 
@@ -97,7 +97,7 @@ class Agreement:
     def _next_number(self, ledger: Ledger) -> int:
         return len(ledger.events) - self._earlier + 1
 
-    def role(self, place: Place) -> Role | None:
+    def role(self, place: CheckinPlace) -> Role | None:
         """Return the role of a check-in; None where check-ins have no roles."""
         return self._mechanism.role(place)
 
@@ -156,7 +156,7 @@ class Agreement:
 
     def approve(self, ledger: Ledger, n_samples: int) -> Approval:
         """Make the next check-in's event, and raise `LimitReached` if it costs too much."""
-        place = Place(self.terms_sha256, self._device, self._next_number(ledger))
+        place = CheckinPlace(self.terms_sha256, self._device, self._next_number(ledger))
         event = self._mechanism.event(n_samples, place)
         ledger.require(event, self._limits)
         return Approval(place, event, n_samples)

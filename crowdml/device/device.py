@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 from crowdml.device.account import Account, Trail
 from crowdml.device.current_model import CurrentModel
-from crowdml.device.enrolment import JoinOptions, Offer, check_join, enrol, joined_again, moved
+from crowdml.device.enrolment import JoinOptions, TermsOffer, check_join, enrol, joined_again, moved
 from crowdml.device.exchange import Exchange
 from crowdml.device.identity import Identity
 from crowdml.device.membership import Membership
@@ -243,7 +243,7 @@ class Device:
         with self._lock:
             return self._membership.ask_presence()
 
-    def current_terms(self) -> Offer:
+    def current_terms(self) -> TermsOffer:
         """Fetch the terms that the server has now, which may differ from those agreed to."""
         return self._membership.current_terms()
 

@@ -22,7 +22,7 @@ from crowdml.tables import check_kind
 SENSIBLE = re.compile("[!-~]{1,200}")
 
 
-class Offer(NamedTuple):
+class TermsOffer(NamedTuple):
     """Hold terms to agree to: as values, as text, and the hash of the text."""
 
     terms: Terms
@@ -75,14 +75,14 @@ def default_limits(terms: Terms) -> Limits:
     return Limits(promise.epsilon_per_sample, promise.epsilon_over_checkins)
 
 
-def read_terms(view: TaskView, task: str) -> Offer:
+def read_terms(view: TaskView, task: str) -> TermsOffer:
     """Read the terms in a task's description; they must have the task's name and their own hash."""
     terms = Terms.parse(view.terms)
     if terms.task != task or terms_hash(view.terms) != view.terms_sha256:
         raise TermsChanged(
             f"the terms of {task} do not carry its name and hash. Do not join this task."
         )
-    return Offer(terms, view.terms, view.terms_sha256)
+    return TermsOffer(terms, view.terms, view.terms_sha256)
 
 
 def enrol(
@@ -151,7 +151,9 @@ def joined_again(
     return replace(known, limits=join_options.get("limits") or known.limits)
 
 
-def rejoin(store: DeviceStore, offer: Offer, url: str, **join_options: Unpack[JoinOptions]) -> int:
+def rejoin(
+    store: DeviceStore, offer: TermsOffer, url: str, **join_options: Unpack[JoinOptions]
+) -> int:
     """Join a task anew with the file of a device that the server no longer knows.
 
     The file keeps its ledger, which counts against the limits, and the samples that no check-in has

@@ -15,7 +15,7 @@ class Link(NamedTuple):
     task: str
 
 
-class Root(NamedTuple):
+class ServerRoot(NamedTuple):
     """Hold the parts of a server's address."""
 
     scheme: str
@@ -24,18 +24,18 @@ class Root(NamedTuple):
     path: str
 
 
-def split_root(url: str) -> Root:
+def split_root(url: str) -> ServerRoot:
     """Split a server's root into its parts.
 
     >>> split_root("https://crowd.example:8443")
-    Root(scheme='https', hostname='crowd.example', port=8443, path='')
+    ServerRoot(scheme='https', hostname='crowd.example', port=8443, path='')
     """
     try:
         parts = urlsplit(url)
         # The resolver decides which host names are valid, by rules that differ between systems.
         host = (parts.hostname or "").encode("idna")
         if parts.scheme in ("http", "https") and host and " " not in url and url.isprintable():
-            return Root(parts.scheme, parts.hostname or "", parts.port, parts.path)
+            return ServerRoot(parts.scheme, parts.hostname or "", parts.port, parts.path)
     except ValueError:
         pass
     raise InvalidInput(f"a server URL must be https://host:port, found {url!r}.")

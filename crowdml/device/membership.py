@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from crowdml.device.agreement import Agreement, require_successor
-from crowdml.device.enrolment import Offer, read_terms
+from crowdml.device.enrolment import TermsOffer, read_terms
 from crowdml.device.identity import Identity
 from crowdml.device.notices import Notices
 from crowdml.device.store import DeviceStore
@@ -93,7 +93,7 @@ class Membership:
                     self.end(error.detail)
         return None if self.identity.ended in (None, ALL_MADE, COPIED, LEFT) else self.ended
 
-    def current_terms(self) -> Offer:
+    def current_terms(self) -> TermsOffer:
         """Fetch the terms that the server has now, which may differ from those agreed to."""
         return read_terms(self.transport.task(), self.identity.task)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from crowdml.privacy import Chance, CheckinEvent, Mechanism, MinibatchView, Place
+from crowdml.privacy import Chance, CheckinEvent, CheckinPlace, Mechanism, MinibatchView
 from crowdml.protocol import Checkin, checkin_type
 
 
@@ -12,7 +12,7 @@ def write_checkin(
     mechanism: Mechanism,
     minibatch: MinibatchView,
     event: CheckinEvent,
-    place: Place,
+    place: CheckinPlace,
     chance: Chance,
     version: int,
 ) -> Checkin:

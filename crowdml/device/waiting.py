@@ -9,7 +9,7 @@ import numpy as np
 
 from crowdml.device.outcome import Outcome
 from crowdml.errors import InvalidInput
-from crowdml.privacy import Below, SystemChance
+from crowdml.privacy import RandomIndex, SystemChance
 from crowdml.tables import check_kind
 
 SLOT = 0.05
@@ -47,7 +47,7 @@ class Waiting:
         jitter: float = 0.0,
         slot: float = SLOT,
         clock: Callable[[], float] = time.monotonic,
-        chance: Below | None = None,
+        chance: RandomIndex | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         for name, value in (("base", base), ("longest", longest), ("jitter", jitter)):

@@ -11,7 +11,7 @@ from crowdml.learnt import Start
 from crowdml.models import MODELS, Model
 from crowdml.phrase import Phrase
 from crowdml.pilot.constants import choose_features
-from crowdml.pilot.fit import Fitted, choose_intercept
+from crowdml.pilot.fit import PilotFit, choose_intercept
 from crowdml.pilot.rows import PilotRows
 from crowdml.pilot.text import task_text
 from crowdml.privacy import bound_rows
@@ -169,7 +169,7 @@ def _at_most(rows: PilotRows, most: int, seed: int) -> tuple[PilotRows, list[Phr
 
 
 def _start(
-    model: Model, fitted: Fitted, intercept: bool, kind: str, rows: PilotRows, features: Features
+    model: Model, fitted: PilotFit, intercept: bool, kind: str, rows: PilotRows, features: Features
 ) -> Start:
     k, d = max(model.n_classes, 1), features.count
     weights: Array = fitted.w[: k * d].reshape(k, d)

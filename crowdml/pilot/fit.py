@@ -21,7 +21,7 @@ STUDENT = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)
 
 
 @dataclass(frozen=True)
-class Fitted:
+class PilotFit:
     """Hold what a pilot's rows show.
 
     Args:
@@ -42,7 +42,7 @@ class Fitted:
 
 def fit_start(
     model: Model, x: Array, y: Array, people: Ints | None = None, *, seed: int = 0
-) -> Fitted:
+) -> PilotFit:
     """Fit a start to n pilot rows.
 
     Five-fold cross-validation of the loss chooses λ; folds are whole people where there are at
@@ -74,7 +74,7 @@ def fit_start(
     w = _fit(model, x, y, choices[best], apart)
     draws = (rng.integers(0, len(x), len(x)) for _ in range(REFITS))
     refits = [_fit(model, x[rows], y[rows], choices[best], w + apart) for rows in draws]
-    return Fitted(
+    return PilotFit(
         w,
         choices[best],
         float(np.mean([np.linalg.norm(refit - w) for refit in refits])),
@@ -85,7 +85,7 @@ def fit_start(
 
 def choose_intercept(
     model: Any, x: Array, y: Array, people: Ints | None = None, *, seed: int = 0
-) -> tuple[Fitted, Fitted]:
+) -> tuple[PilotFit, PilotFit]:
     """Fit the model without and with intercepts, and choose the smaller error."""
     without, having = (
         fit_start(replace(model, intercept=intercept), x, y, people, seed=seed)

@@ -5,7 +5,7 @@ import zipfile
 from dataclasses import replace
 
 from crowdml.errors import InvalidInput
-from crowdml.phrase import Phrase, Plain
+from crowdml.phrase import Phrase, PlainText
 from crowdml.pilot.draft import Draft, draft_from_rows
 from crowdml.pilot.rows import read_rows
 from crowdml.tables import CsvDialect, Table, read_dialect, read_table
@@ -55,7 +55,7 @@ def draft_task(
     )
     if table.dialect == CsvDialect():
         return draft
-    return replace(draft, findings=(Plain(f"{file}: {table.dialect}."), *draft.findings))
+    return replace(draft, findings=(PlainText(f"{file}: {table.dialect}."), *draft.findings))
 
 
 def read_pilot(data: bytes, file: str, csv: str | None = None) -> Table:

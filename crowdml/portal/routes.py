@@ -25,7 +25,7 @@ from crowdml.portal.pages import (
 )
 from crowdml.portal.words import preferred, speaking
 from crowdml.server import Settings
-from crowdml.server.http import Front, create_app
+from crowdml.server.http import PublicAddress, create_app
 
 Page = Callable[[Request], Awaitable[Response]]
 
@@ -71,11 +71,11 @@ PAGES = [
 ]
 
 
-def create_portal_app(settings: Settings, front: Front | None = None) -> Starlette:
+def create_portal_app(settings: Settings, front: PublicAddress | None = None) -> Starlette:
     """Create one app with the API and the portal."""
     return create_app(
         settings,
-        front or Front(),
+        front or PublicAddress(),
         extra_routes=[
             Route(page.path, in_their_language(page.endpoint), methods=page.methods)
             for page in PAGES

@@ -1,11 +1,18 @@
 """Hide samples before anything leaves a device: mechanisms, exact noise, events, the ledger."""
 
-from crowdml.privacy.chance import Below, Chance, SystemChance
+from crowdml.privacy.chance import Chance, RandomIndex, SystemChance
 from crowdml.privacy.choice import LARGEST_CHOICE, Choice, best_closest
 from crowdml.privacy.codebook import Codebook
 from crowdml.privacy.direction import DirectionMechanism
-from crowdml.privacy.direction_channel import Directed, role_of
-from crowdml.privacy.events import CheckinEvent, DirectionEvent, NoiseEvent, Part, Release, Role
+from crowdml.privacy.direction_channel import DirectionMessage, role_of
+from crowdml.privacy.events import (
+    CheckinEvent,
+    DirectionEvent,
+    MinibatchPart,
+    NoiseEvent,
+    Release,
+    Role,
+)
 from crowdml.privacy.features import bound_features, bound_rows, check_target
 from crowdml.privacy.grid import choose_grid, quantize, sensitivity_steps
 from crowdml.privacy.laws import GAUSSIAN, LAPLACE, Law
@@ -15,12 +22,12 @@ from crowdml.privacy.mechanism import CountedLaw, Implausible, Mechanism, Readin
 from crowdml.privacy.minibatch import MinibatchView
 from crowdml.privacy.noise import ExactNoise, NoiseSource
 from crowdml.privacy.noise_calibration import Levels
-from crowdml.privacy.noise_channel import Noisy
+from crowdml.privacy.noise_channel import NoiseMessage
 from crowdml.privacy.noisy import NoiseMechanism
 from crowdml.privacy.picture import Dial, HidingPicture, Hills
-from crowdml.privacy.place import Place
+from crowdml.privacy.place import CheckinPlace
 from crowdml.privacy.roles import ALL_TRAIN, LARGEST_SHARE, Roles
-from crowdml.privacy.shown import Shown, Watched
+from crowdml.privacy.shown import ShownMessage, WatchedMinibatch
 from crowdml.privacy.stand_in import UNLIMITED, StandIn
 from crowdml.privacy.zcdp import epsilon_of, rho_of
 
@@ -32,16 +39,16 @@ __all__ = [
     "LARGEST_SHARE",
     "PRIVATE_UP_TO",
     "UNLIMITED",
-    "Below",
     "Chance",
     "CheckinEvent",
+    "CheckinPlace",
     "Choice",
     "Codebook",
     "CountedLaw",
     "Dial",
-    "Directed",
     "DirectionEvent",
     "DirectionMechanism",
+    "DirectionMessage",
     "ExactNoise",
     "HidingPicture",
     "Hills",
@@ -52,22 +59,22 @@ __all__ = [
     "Limits",
     "Loss",
     "Mechanism",
+    "MinibatchPart",
     "MinibatchView",
     "NoiseEvent",
     "NoiseMechanism",
+    "NoiseMessage",
     "NoiseSource",
-    "Noisy",
-    "Part",
-    "Place",
+    "RandomIndex",
     "Reading",
     "Release",
     "Role",
     "Roles",
-    "Shown",
+    "ShownMessage",
     "StandIn",
     "SystemChance",
     "Unit",
-    "Watched",
+    "WatchedMinibatch",
     "best_closest",
     "bound_features",
     "bound_rows",

@@ -6,14 +6,14 @@ from typing import Protocol
 from crowdml.privacy.noise import ExactNoise, NoiseSource
 
 
-class Below(Protocol):
+class RandomIndex(Protocol):
     """Draw random indices."""
 
     def below(self, n: int) -> int:
         """Draw an integer 0 … n−1, all equally likely."""
 
 
-class Chance(Below, NoiseSource, Protocol):
+class Chance(RandomIndex, NoiseSource, Protocol):
     """Draw noise, indices and ids."""
 
     def token(self) -> str:

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from crowdml.errors import InvalidInput
-from crowdml.privacy.chance import Below
+from crowdml.privacy.chance import RandomIndex
 from crowdml.types import Array, Ints
 
 COIN = 2**64
@@ -85,7 +85,7 @@ class Choice:
         """
         return float(_normal_order(self.k)[0]) / self.pull
 
-    def choose(self, order: Ints, chance: Below) -> int:
+    def choose(self, order: Ints, chance: RandomIndex) -> int:
         """Draw the number to send.
 
         Args:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from crowdml.privacy.place import Place
+from crowdml.privacy.place import CheckinPlace
 from crowdml.types import Array, Ints
 
 Words = npt.NDArray[np.uint32]
@@ -52,11 +52,11 @@ class Codebook:
         size: d.
         place: The check-in that the codebook is for.
 
-    >>> Codebook(5, Place("00", "ana", 1)).codeword(7)
+    >>> Codebook(5, CheckinPlace("00", "ana", 1)).codeword(7)
     array([ 1, -1,  1, -1,  1])
     """
 
-    def __init__(self, size: int, place: Place) -> None:
+    def __init__(self, size: int, place: CheckinPlace) -> None:
         self.size = size
         self._seed = place.seed()[: 2 * BYTES]
         self._row = -(-size // BYTES)

@@ -7,13 +7,13 @@ import numpy as np
 
 from crowdml.phrase import Phrase
 from crowdml.privacy.choice import Choice, best_closest
-from crowdml.privacy.direction_channel import FIELDS, Directed, DirectionChannel, role_of
+from crowdml.privacy.direction_channel import FIELDS, DirectionChannel, DirectionMessage, role_of
 from crowdml.privacy.events import Role
 from crowdml.privacy.loss import Loss
 from crowdml.privacy.minibatch import MinibatchView
 from crowdml.privacy.picture import Dial
-from crowdml.privacy.place import Place
-from crowdml.privacy.shown import Chosen, Shown, Watched
+from crowdml.privacy.place import CheckinPlace
+from crowdml.privacy.shown import ShownChoice, ShownMessage, WatchedMinibatch
 from crowdml.privacy.stand_in import StandIn
 from crowdml.types import Array
 
@@ -40,8 +40,8 @@ class DirectionMechanism(DirectionChannel):
     docs/threats.md has the figures of real runs, and what a liar gains by choosing among many
     names.
 
-    `DirectionCalibration` has the fields, and the payload is a `Directed`. This class adds what
-    simulations, pictures, worked examples and audits need.
+    `DirectionCalibration` has the fields, and the payload is a `DirectionMessage`. This class adds
+    what simulations, pictures, worked examples and audits need.
 
     Reference: Isik, Chen, Özgür, Weissman, No, NeurIPS 2023 (k-closest encoding).
     """
@@ -56,8 +56,12 @@ class DirectionMechanism(DirectionChannel):
         return Dial(Choice(k, self.closest if own else best_closest(k, epsilon), epsilon))
 
     def show(
-        self, payload: Directed, minibatch: Watched, place: Place, labels: Sequence[str]
-    ) -> Shown:
+        self,
+        payload: DirectionMessage,
+        minibatch: WatchedMinibatch,
+        place: CheckinPlace,
+        labels: Sequence[str],
+    ) -> ShownMessage:
         role, (number,) = role_of(payload), self.secrets(payload)
         choice = self.choice_of(role)
         says: str | Phrase = ""
@@ -67,21 +71,26 @@ class DirectionMechanism(DirectionChannel):
             says = labels[number]
         these = self.probability(payload, minibatch, place)
         title, about = _about(role, choice.k)
-        return Shown(
-            chosen=Chosen(title, about, number, says, these, choice.likely, choice.unlikely)
+        return ShownMessage(
+            chosen=ShownChoice(title, about, number, says, these, choice.likely, choice.unlikely)
         )
 
-    def secrets(self, payload: Directed) -> list[int]:
+    def secrets(self, payload: DirectionMessage) -> list[int]:
         return [n for n in (payload.direction, payload.wrong, payload.answer) if n is not None]
 
     def odds(
-        self, payload: Sequence[Directed], sides: Sequence[MinibatchView], place: Place
+        self,
+        payload: Sequence[DirectionMessage],
+        sides: Sequence[MinibatchView],
+        place: CheckinPlace,
     ) -> dict[str, tuple[Loss, Array]]:
         likely = [[self.probability(one, side, place) for side in sides] for one in payload]
         scores: Array = np.log(np.maximum(likely, NEVER)) @ np.array([1.0, -1.0])
         return {"checkin": (Loss(epsilon=self.epsilon), scores)}
 
-    def probability(self, payload: Directed, minibatch: MinibatchView, place: Place) -> float:
+    def probability(
+        self, payload: DirectionMessage, minibatch: MinibatchView, place: CheckinPlace
+    ) -> float:
         """Return the probability of this payload given these samples: as secret as the samples."""
         role = role_of(payload)
         choice = self.choice_of(role)

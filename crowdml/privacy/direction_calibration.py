@@ -9,7 +9,7 @@ from crowdml.privacy.choice import Choice
 from crowdml.privacy.events import DirectionEvent, Role
 from crowdml.privacy.loss import Unit
 from crowdml.privacy.mechanism import CountedLaw, Mechanism
-from crowdml.privacy.place import Place
+from crowdml.privacy.place import CheckinPlace
 from crowdml.privacy.roles import ALL_TRAIN, Roles
 
 LENGTH = 0.3
@@ -74,10 +74,10 @@ class DirectionCalibration(Mechanism):
     def private_bytes(self) -> int:
         return len(str(max(self.choice_of(role).k for role in Role) - 1))
 
-    def role(self, place: Place) -> Role:
+    def role(self, place: CheckinPlace) -> Role:
         return self.roles.of(place)
 
-    def event(self, n_samples: int, place: Place) -> DirectionEvent:
+    def event(self, n_samples: int, place: CheckinPlace) -> DirectionEvent:
         return DirectionEvent(place.number, self.role(place), self.epsilon)
 
     @property

@@ -18,14 +18,14 @@ from crowdml.privacy.direction_calibration import DirectionCalibration
 from crowdml.privacy.events import CheckinEvent, DirectionEvent, Role
 from crowdml.privacy.mechanism import Implausible, Reading
 from crowdml.privacy.minibatch import MinibatchView
-from crowdml.privacy.place import Place
+from crowdml.privacy.place import CheckinPlace
 from crowdml.types import Array, Ints
 
 FINE = 2**53
 Number = Annotated[int, msgspec.Meta(ge=0, le=100_000)]
 
 
-class Directed(msgspec.Struct, frozen=True, omit_defaults=True):
+class DirectionMessage(msgspec.Struct, frozen=True, omit_defaults=True):
     """Carry one small number, in the field that belongs to the role of the check-in.
 
     Args:
@@ -48,7 +48,7 @@ FIELDS = {Role.TRAIN: "direction", Role.EVALUATE: "wrong", Role.COUNT: "answer"}
 """The one field that a check-in of each role carries."""
 
 
-def role_of(payload: Directed) -> Role:
+def role_of(payload: DirectionMessage) -> Role:
     """Return the role of the check-in that carries this payload."""
     return next(role for role, field in FIELDS.items() if getattr(payload, field) is not None)
 
@@ -57,14 +57,14 @@ def role_of(payload: Directed) -> Role:
 class DirectionChannel(DirectionCalibration):
     """Choose a number on the device; check and read it on the server."""
 
-    payload_type: ClassVar[type[Directed]] = Directed
+    payload_type: ClassVar[type[DirectionMessage]] = DirectionMessage
     largest_message: ClassVar[int] = 512
 
     # On the device
 
     def make_payload(
-        self, minibatch: MinibatchView, event: CheckinEvent, place: Place, chance: Chance
-    ) -> Directed:
+        self, minibatch: MinibatchView, event: CheckinEvent, place: CheckinPlace, chance: Chance
+    ) -> DirectionMessage:
         own = place.number, self.epsilon
         if not isinstance(event, DirectionEvent) or (event.number, event.epsilon) != own:
             raise InvalidInput(
@@ -76,18 +76,20 @@ class DirectionChannel(DirectionCalibration):
                 f"a check-in's number must lie in 1 … {self.checkins}, found {place.number}."
             )
         if event.role is Role.TRAIN:
-            return Directed(place.number, direction=self._direction(minibatch, place, chance))
+            return DirectionMessage(
+                place.number, direction=self._direction(minibatch, place, chance)
+            )
         truth = int(self._truths(minibatch, event.role)[chance.below(minibatch.n_samples)])
         number = self._respond(truth, self.choice_of(event.role), chance)
-        return Directed(place.number, **{FIELDS[event.role]: number})
+        return DirectionMessage(place.number, **{FIELDS[event.role]: number})
 
-    def _direction(self, minibatch: MinibatchView, place: Place, chance: Chance) -> int:
+    def _direction(self, minibatch: MinibatchView, place: CheckinPlace, chance: Chance) -> int:
         scores, turned = self._scores(minibatch, place)
         if chance.below(FINE) < turned * FINE:
             scores = -scores
         return self.choice.choose(self._ranked(scores), chance)
 
-    def _scores(self, minibatch: MinibatchView, place: Place) -> tuple[Array, float]:
+    def _scores(self, minibatch: MinibatchView, place: CheckinPlace) -> tuple[Array, float]:
         """Compute how close each direction is to u, and the probability of reversing u.
 
         Reversing u at random makes the length of a short u right on average.
@@ -122,7 +124,7 @@ class DirectionChannel(DirectionCalibration):
 
     # On the server
 
-    def check(self, payload: Directed, place: Place) -> None:
+    def check(self, payload: DirectionMessage, place: CheckinPlace) -> None:
         if payload.number > self.checkins:
             raise Implausible(
                 "too-many-checkins",
@@ -142,7 +144,7 @@ class DirectionChannel(DirectionCalibration):
         if found > most:
             raise Implausible("implausible", f"{own} must lie in 0 … {most}, found {found}.")
 
-    def read(self, payload: Directed, place: Place) -> Reading:
+    def read(self, payload: DirectionMessage, place: CheckinPlace) -> Reading:
         """Read S·v_j/m, or a response corrected for the bias of its randomness.
 
         Responses are right on average. So is a gradient that is spread over many numbers. A
@@ -151,7 +153,9 @@ class DirectionChannel(DirectionCalibration):
         """
         return next(self.read_all([payload], [place]))
 
-    def read_all(self, payload: Sequence[Directed], places: Sequence[Place]) -> Iterator[Reading]:
+    def read_all(
+        self, payload: Sequence[DirectionMessage], places: Sequence[CheckinPlace]
+    ) -> Iterator[Reading]:
         trained = [(t, p) for t, p in zip(payload, places, strict=True) if t.direction is not None]
         rows = codewords(
             [self._codebook(place) for _, place in trained],
@@ -189,5 +193,5 @@ class DirectionChannel(DirectionCalibration):
     def _step(self) -> float:
         return self.length / (math.sqrt(VARIANCE) * self.choice.pull)
 
-    def _codebook(self, place: Place) -> Codebook:
+    def _codebook(self, place: CheckinPlace) -> Codebook:
         return Codebook(self.size, place)

@@ -46,7 +46,7 @@ class Role(StrEnum):
     COUNT = "count"
 
 
-class Part(StrEnum):
+class MinibatchPart(StrEnum):
     """Name the samples of the minibatch from which a released value was computed."""
 
     TRAINING = "training"
@@ -65,7 +65,7 @@ class Release(msgspec.Struct, frozen=True):
     """
 
     what: str
-    part: Part
+    part: MinibatchPart
     sensitivity: float
     level: float
 
@@ -98,15 +98,19 @@ class NoiseEvent(msgspec.Struct, frozen=True, tag="noise"):
         Releases that used the same sample add up: ε_g + ε_e + ε_y. Training and held-out samples
         are disjoint, so with held-out samples the larger cost counts: max(ε_g, ε_e) + ε_y.
 
-        >>> gradient = Release("gradient", Part.TRAINING, 9, 0.5)
-        >>> labels = Release("labels", Part.ALL, 2, 0.125)
-        >>> NoiseEvent(8, 2, (gradient, Release("errors", Part.HELDOUT, 1, 0.25), labels)).loss
+        >>> gradient = Release("gradient", MinibatchPart.TRAINING, 9, 0.5)
+        >>> labels = Release("labels", MinibatchPart.ALL, 2, 0.125)
+        >>> errors = Release("errors", MinibatchPart.HELDOUT, 1, 0.25)
+        >>> NoiseEvent(8, 2, (gradient, errors, labels)).loss
         Loss(epsilon=0.625, rho=0.0, delta=0.0)
         """
-        spent = dict.fromkeys(Part, 0.0)
+        spent = dict.fromkeys(MinibatchPart, 0.0)
         for release in self.releases:
             spent[release.part] += release.level
-        level = max(spent[Part.TRAINING], spent[Part.HELDOUT]) + spent[Part.ALL]
+        level = (
+            max(spent[MinibatchPart.TRAINING], spent[MinibatchPart.HELDOUT])
+            + spent[MinibatchPart.ALL]
+        )
         return Loss(rho=level, delta=self.delta) if self.delta else Loss(epsilon=level)
 
     @property

@@ -40,8 +40,8 @@ class Ledger:
     its own check-in costs (parallel composition), while for the device as a whole the check-ins
     add up (sequential composition).
 
-    >>> from crowdml.privacy.events import NoiseEvent, Part, Release
-    >>> event = NoiseEvent(20, 0, (Release("gradient", Part.TRAINING, 5, 0.5),))
+    >>> from crowdml.privacy.events import MinibatchPart, NoiseEvent, Release
+    >>> event = NoiseEvent(20, 0, (Release("gradient", MinibatchPart.TRAINING, 5, 0.5),))
     >>> ledger = Ledger().charge(event).charge(event)
     >>> ledger.epsilon_per_sample, ledger.epsilon_spent, ledger.epsilon_per_person
     (0.5, 1.0, 20.0)

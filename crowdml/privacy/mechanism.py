@@ -12,8 +12,8 @@ from crowdml.privacy.events import CheckinEvent, Role
 from crowdml.privacy.loss import Loss, Unit
 from crowdml.privacy.minibatch import MinibatchView
 from crowdml.privacy.picture import HidingPicture
-from crowdml.privacy.place import Place
-from crowdml.privacy.shown import Shown, Watched
+from crowdml.privacy.place import CheckinPlace
+from crowdml.privacy.shown import ShownMessage, WatchedMinibatch
 from crowdml.privacy.stand_in import StandIn
 from crowdml.types import Array
 
@@ -89,15 +89,15 @@ class Mechanism(Protocol):
     def private_bytes(self) -> int:
         """Return how many bytes of a check-in depend on samples, at most."""
 
-    def event(self, n_samples: int, place: Place) -> CheckinEvent:
+    def event(self, n_samples: int, place: CheckinPlace) -> CheckinEvent:
         """Make the event of a check-in with `n_samples` samples, before anything is sent."""
 
-    def role(self, place: Place) -> Role | None:
+    def role(self, place: CheckinPlace) -> Role | None:
         """Return the role of the check-in at a place, by a public rule; None without roles."""
         return None
 
     def make_payload(
-        self, minibatch: MinibatchView, event: CheckinEvent, place: Place, chance: Chance
+        self, minibatch: MinibatchView, event: CheckinEvent, place: CheckinPlace, chance: Chance
     ) -> msgspec.Struct:
         """Make the payload of a minibatch, which spends exactly the event.
 
@@ -105,13 +105,13 @@ class Mechanism(Protocol):
         another check-in or mechanism is rejected.
         """
 
-    def check(self, payload: Any, place: Place) -> None:
+    def check(self, payload: Any, place: CheckinPlace) -> None:
         """Raise `Implausible` unless an honest device at this place could have sent the payload."""
 
-    def read(self, payload: Any, place: Place) -> Reading:
+    def read(self, payload: Any, place: CheckinPlace) -> Reading:
         """Read a payload on the server."""
 
-    def read_all(self, payload: Sequence[Any], places: Sequence[Place]) -> Iterator[Reading]:
+    def read_all(self, payload: Sequence[Any], places: Sequence[CheckinPlace]) -> Iterator[Reading]:
         """Read many payloads, which may be faster than reading each alone."""
         return map(self.read, payload, places)
 
@@ -189,14 +189,16 @@ class Mechanism(Protocol):
     def picture(self, epsilon: float, n_samples: int) -> HidingPicture:
         """Return a picture of how a check-in with `n_samples` samples is hidden at some ε."""
 
-    def show(self, payload: Any, minibatch: Watched, place: Place, labels: Sequence[str]) -> Shown:
+    def show(
+        self, payload: Any, minibatch: WatchedMinibatch, place: CheckinPlace, labels: Sequence[str]
+    ) -> ShownMessage:
         """Return what an example shows: what was asked of the minibatch, and what was sent."""
 
     def secrets(self, payload: Any) -> list[int]:
         """Return the numbers in a payload that depend on samples."""
 
     def odds(
-        self, payload: Sequence[Any], sides: Sequence[MinibatchView], place: Place
+        self, payload: Sequence[Any], sides: Sequence[MinibatchView], place: CheckinPlace
     ) -> dict[str, tuple[Loss, Array]]:
         """Return for each part of some payloads its claimed cost, and log P/P′ of each payload.
 

@@ -4,7 +4,7 @@ from typing import Protocol
 
 import numpy as np
 
-from crowdml.privacy.chance import Below
+from crowdml.privacy.chance import RandomIndex
 from crowdml.types import Array, Flags, Ints
 
 
@@ -29,7 +29,7 @@ class MinibatchView(Protocol):
         """Average the gradients of these samples, each shrunk to `clip` in this norm first."""
 
 
-def choose(n_samples: int, n_chosen: int, chance: Below) -> Flags:
+def choose(n_samples: int, n_chosen: int, chance: RandomIndex) -> Flags:
     """Choose `n_chosen` of `n_samples` samples at random, all choices equally likely.
 
     Paper: Remark 2 of Section III-B.

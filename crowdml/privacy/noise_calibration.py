@@ -7,12 +7,12 @@ from functools import cached_property, lru_cache
 from typing import ClassVar, NamedTuple
 
 from crowdml.errors import InvalidInput
-from crowdml.privacy.events import NoiseEvent, Part, Release
+from crowdml.privacy.events import MinibatchPart, NoiseEvent, Release
 from crowdml.privacy.grid import choose_grid, sensitivity_steps
 from crowdml.privacy.laws import Law
 from crowdml.privacy.loss import Unit
 from crowdml.privacy.mechanism import CountedLaw, Mechanism
-from crowdml.privacy.place import Place
+from crowdml.privacy.place import CheckinPlace
 
 INT32_MAX = 2**31 - 1
 SMALLEST, LARGEST = 1e-9, 1e6
@@ -117,16 +117,20 @@ class NoiseCalibration(Mechanism):
         """Return how many of n_s samples are held out: ⌊heldout·n_s⌋."""
         return int(self.heldout * n_samples)
 
-    def event(self, n_samples: int, place: Place | None = None) -> NoiseEvent:
+    def event(self, n_samples: int, place: CheckinPlace | None = None) -> NoiseEvent:
         n_heldout = self.n_heldout(n_samples)
         n_training = n_samples - n_heldout
-        errors_on = Part.HELDOUT if n_heldout else Part.TRAINING
+        errors_on = MinibatchPart.HELDOUT if n_heldout else MinibatchPart.TRAINING
         releases = [
-            Release("gradient", Part.TRAINING, self._steps(n_training), self.levels.gradient),
+            Release(
+                "gradient", MinibatchPart.TRAINING, self._steps(n_training), self.levels.gradient
+            ),
             Release("errors", errors_on, ONE_SAMPLE, self.levels.errors),
         ]
         if self.levels.labels:
-            releases.append(Release("labels", Part.ALL, self.law.two_bins(), self.levels.labels))
+            releases.append(
+                Release("labels", MinibatchPart.ALL, self.law.two_bins(), self.levels.labels)
+            )
         return NoiseEvent(n_training, n_heldout, tuple(releases), self.delta)
 
     @cached_property

@@ -10,10 +10,10 @@ from crowdml.privacy.events import NoiseEvent
 from crowdml.privacy.loss import Loss
 from crowdml.privacy.minibatch import MinibatchView
 from crowdml.privacy.noise_calibration import Levels
-from crowdml.privacy.noise_channel import NoiseChannel, Noisy
+from crowdml.privacy.noise_channel import NoiseChannel, NoiseMessage
 from crowdml.privacy.picture import Hills
-from crowdml.privacy.place import Place
-from crowdml.privacy.shown import Row, Shown, Watched
+from crowdml.privacy.place import CheckinPlace
+from crowdml.privacy.shown import ShownMessage, ShownNumber, WatchedMinibatch
 from crowdml.privacy.stand_in import StandIn
 from crowdml.privacy.zcdp import rho_of
 from crowdml.types import Array, Ints
@@ -26,7 +26,7 @@ SHOWN = 6
 class NoiseMechanism(NoiseChannel):
     """Bound, quantise, add noise, and state the cost.
 
-    `NoiseCalibration` has the fields, and the payload is a `Noisy`. This class adds what
+    `NoiseCalibration` has the fields, and the payload is a `NoiseMessage`. This class adds what
     simulations, pictures, worked examples and audits need.
 
     Paper: Routine 3.
@@ -54,8 +54,12 @@ class NoiseMechanism(NoiseChannel):
         )
 
     def show(
-        self, payload: Noisy, minibatch: Watched, place: Place, labels: Sequence[str]
-    ) -> Shown:
+        self,
+        payload: NoiseMessage,
+        minibatch: WatchedMinibatch,
+        place: CheckinPlace,
+        labels: Sequence[str],
+    ) -> ShownMessage:
         ((training, truth),) = minibatch.asked
         g = self.read(payload, place).g
         assert g is not None
@@ -63,17 +67,17 @@ class NoiseMechanism(NoiseChannel):
         wrong = int(minibatch.mistakes()[evaluated].sum())
         counts = np.bincount(minibatch.labels, minlength=self.n_classes).tolist()
         pairs = zip(truth[:SHOWN].tolist(), g[:SHOWN].tolist(), strict=True)
-        rows = [Row(Phrase("number {k}", k=k), *pair) for k, pair in enumerate(pairs, 1)]
-        rows.append(Row(Phrase("wrong predictions"), wrong, payload.errors))
-        rows += map(Row, labels[:SHOWN], counts, payload.labels)
-        return Shown(tuple(rows), max(0, len(g) - SHOWN))
+        rows = [ShownNumber(Phrase("number {k}", k=k), *pair) for k, pair in enumerate(pairs, 1)]
+        rows.append(ShownNumber(Phrase("wrong predictions"), wrong, payload.errors))
+        rows += map(ShownNumber, labels[:SHOWN], counts, payload.labels)
+        return ShownMessage(tuple(rows), max(0, len(g) - SHOWN))
 
-    def secrets(self, payload: Noisy) -> list[int]:
+    def secrets(self, payload: NoiseMessage) -> list[int]:
         gradient: list[int] = np.frombuffer(payload.gradient, dtype="<i4").tolist()
         return [*gradient, payload.errors, *payload.labels]
 
     def odds(
-        self, payload: Sequence[Noisy], sides: Sequence[MinibatchView], place: Place
+        self, payload: Sequence[NoiseMessage], sides: Sequence[MinibatchView], place: CheckinPlace
     ) -> dict[str, tuple[Loss, Array]]:
         """Compute |v − c′|/s − |v − c|/s for Laplace noise; Gaussian noise has squares and 1/(2s²).
 

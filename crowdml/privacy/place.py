@@ -6,7 +6,7 @@ from typing import NamedTuple
 WORD = 2**32
 
 
-class Place(NamedTuple):
+class CheckinPlace(NamedTuple):
     """Identify a check-in by public values that the device does not choose."""
 
     terms_sha256: str
@@ -21,7 +21,7 @@ class Place(NamedTuple):
     def draw(self, *purpose: str) -> int:
         """Return a whole number below `WORD`, taken from the seed.
 
-        >>> Place("terms", "device", 1).draw()
+        >>> CheckinPlace("terms", "device", 1).draw()
         119621652
         """
         return int.from_bytes(self.seed(*purpose)[:4], "little")

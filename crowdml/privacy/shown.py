@@ -7,7 +7,7 @@ from crowdml.privacy.minibatch import MinibatchView
 from crowdml.types import Array, Flags, Ints
 
 
-class Row(NamedTuple):
+class ShownNumber(NamedTuple):
     """Show one number of a message: its true value and the value that is sent."""
 
     what: str | Phrase
@@ -15,7 +15,7 @@ class Row(NamedTuple):
     sent: float
 
 
-class Chosen(NamedTuple):
+class ShownChoice(NamedTuple):
     """Show a number that was chosen at random.
 
     Args:
@@ -36,7 +36,7 @@ class Chosen(NamedTuple):
     unlikely: float
 
 
-class Shown(NamedTuple):
+class ShownMessage(NamedTuple):
     """Show a message in a worked example.
 
     Args:
@@ -45,12 +45,12 @@ class Shown(NamedTuple):
         chosen: The number, for a message that is one number.
     """
 
-    rows: tuple[Row, ...] = ()
+    rows: tuple[ShownNumber, ...] = ()
     more: int = 0
-    chosen: Chosen | None = None
+    chosen: ShownChoice | None = None
 
 
-class Watched:
+class WatchedMinibatch:
     """Record what a mechanism asked a minibatch, and what the minibatch answered."""
 
     def __init__(self, inner: MinibatchView) -> None:

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from crowdml.privacy.loss import Loss
-from crowdml.privacy.place import Place
+from crowdml.privacy.place import CheckinPlace
 from crowdml.types import Array, Ints
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 UNLIMITED = 1e30
 """Larger than any gradient, and still finite in single precision."""
 
-NOWHERE = Place("", "", 1)
+NOWHERE = CheckinPlace("", "", 1)
 """A simulated check-in has no codebook, so it comes from no place in particular."""
 
 

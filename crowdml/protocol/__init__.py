@@ -20,7 +20,7 @@ from crowdml.protocol.mechanisms import (
     Conditions,
     MechanismKind,
     PrivacyTerms,
-    Wanted,
+    WantedPrivacy,
     read_event,
 )
 from crowdml.protocol.messages import (
@@ -105,7 +105,7 @@ __all__ = [
     "TaskView",
     "Terms",
     "TomlValue",
-    "Wanted",
+    "WantedPrivacy",
     "chance",
     "check_name",
     "checkin_type",

@@ -159,13 +159,13 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
 def checkin_type(payload_type: type[msgspec.Struct]) -> type[Any]:
     """Make the type of the message for a mechanism's part; bytes are written in base64.
 
-    >>> from crowdml.privacy import Directed
-    >>> checkin_type(Directed).__name__
-    'DirectedCheckin'
+    >>> from crowdml.privacy import DirectionMessage
+    >>> checkin_type(DirectionMessage).__name__
+    'DirectionCheckin'
     """
     about = [cleandoc(each.__doc__ or "") for each in (payload_type, Envelope)]
     return msgspec.defstruct(
-        f"{payload_type.__name__}Checkin",
+        f"{payload_type.__name__.removesuffix('Message')}Checkin",
         [(field.encode_name, field.type) for field in msgspec.structs.fields(Envelope)],
         bases=(payload_type,),
         module=__name__,

@@ -6,7 +6,7 @@ import msgspec
 
 from crowdml.errors import Rejected
 from crowdml.keywords import check_keywords
-from crowdml.phrase import Phrase, Plain, read_phrase
+from crowdml.phrase import Phrase, PlainText, read_phrase
 from crowdml.visible import visible
 
 MEDIA_TYPE = "application/problem+json"
@@ -61,7 +61,7 @@ def problem_document(error: Rejected) -> bytes:
         "title": PROBLEMS[error.kind].title,
         "status": error.status,
         "detail": error.detail,
-        **({} if isinstance(error.phrase, Plain) else error.phrase.document),
+        **({} if isinstance(error.phrase, PlainText) else error.phrase.document),
         **error.extra,
     }
     return msgspec.json.encode(document)

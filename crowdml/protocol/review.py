@@ -22,7 +22,7 @@ MOST_UNKNOWN = 10
 Check: TypeAlias = Callable[..., Iterable[Mistake]]
 
 
-class Open:
+class KindsByField:
     """Mark a table of which there are several kinds, named by one of its fields.
 
     A kind is a struct whose tag is its name. msgspec reads such a field with `read_open`.
@@ -46,7 +46,7 @@ class Open:
 
 def read_open(kind: type, document: Any) -> Any:
     """Read a table of an open kind. Give this to msgspec as its `dec_hook`."""
-    if not issubclass(kind, Open):
+    if not issubclass(kind, KindsByField):
         raise NotImplementedError(f"there is no way to read {kind}.")
     named = kind.named_in(document)
     if named is None:
@@ -204,7 +204,7 @@ def _struct_in(kind: Any, value: Any) -> type[msgspec.Struct] | None:
 
 
 def _is_open(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, Open)
+    return isinstance(kind, type) and issubclass(kind, KindsByField)
 
 
 def _requires_some(kind: type[msgspec.Struct]) -> bool:

@@ -9,7 +9,7 @@ from crowdml.errors import InvalidInput, InvalidTask, Mistake
 from crowdml.optim import Optimizer
 from crowdml.phrase import Phrase
 from crowdml.privacy import Role, Unit
-from crowdml.protocol.mechanisms import MECHANISMS, USUAL_MECHANISM, Wanted, kind_in
+from crowdml.protocol.mechanisms import MECHANISMS, USUAL_MECHANISM, WantedPrivacy, kind_in
 from crowdml.protocol.review import FieldRule, read, read_open
 from crowdml.protocol.rules import RULES
 from crowdml.protocol.start import StartReach, StartSpec
@@ -182,7 +182,7 @@ def _finite(text: str) -> float:
 def _task(file: TaskFile, start: StartFile | None) -> Task:
     n_classes, spec = len(file.target.labels), file.privacy
     collection = file.collection.terms(spec.mechanism, n_classes)
-    wanted = Wanted(
+    wanted = WantedPrivacy(
         epsilon=spec.epsilon,
         errors=spec.epsilon_e,
         labels=spec.epsilon_y,

@@ -12,7 +12,15 @@ import msgspec
 from crowdml.errors import InvalidInput, InvalidTask, Mistake
 from crowdml.models import MODELS, Model
 from crowdml.phrase import Phrase
-from crowdml.privacy import LARGEST_SHARE, CheckinEvent, Loss, Mechanism, Place, Roles, within
+from crowdml.privacy import (
+    LARGEST_SHARE,
+    CheckinEvent,
+    CheckinPlace,
+    Loss,
+    Mechanism,
+    Roles,
+    within,
+)
 from crowdml.protocol.features import Features, Positive, Text
 from crowdml.protocol.mechanisms import (
     MECHANISMS,
@@ -202,7 +210,7 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def event(self, n_samples: int) -> CheckinEvent:
         """Return what a check-in of `n_samples` costs; the cost is known before it is sent."""
-        return self.mechanism().event(n_samples, Place("", "", 1))
+        return self.mechanism().event(n_samples, CheckinPlace("", "", 1))
 
     def make_model(self) -> Model:
         """Make the model, with its proven bounds."""

@@ -18,7 +18,7 @@ BATCHES = (1, 5, 20, 60)
 EPSILONS = (1.0, 2.0, 4.0, 10.0)
 
 
-class Spent(msgspec.Struct, frozen=True):
+class ErrorAtEpsilon(msgspec.Struct, frozen=True):
     """Hold the error that one mechanism reached with one ε.
 
     Args:
@@ -36,7 +36,7 @@ class Spent(msgspec.Struct, frozen=True):
     per_person: float
 
 
-class Beyond(msgspec.Struct, frozen=True):
+class DatasetResults(msgspec.Struct, frozen=True):
     """Hold the results on one data set.
 
     Args:
@@ -46,7 +46,7 @@ class Beyond(msgspec.Struct, frozen=True):
 
     guess: float
     central: float
-    rows: tuple[Spent, ...]
+    rows: tuple[ErrorAtEpsilon, ...]
 
     def error(self, mechanism: str, batch: int, epsilon: float) -> float:
         wanted = mechanism, batch, epsilon
@@ -58,7 +58,7 @@ def go_beyond(
     trials: int,
     seed: int = 0,
     progress: Callable[[float], None] = lambda share: None,
-) -> dict[str, Beyond]:
+) -> dict[str, DatasetResults]:
     """Run every mechanism, b and ε on the paper's image data."""
     return {
         name: _run(load(name), trials, seed, lambda share, k=k: progress((k + share) / 2))  # type: ignore[misc]
@@ -66,7 +66,9 @@ def go_beyond(
     }
 
 
-def _run(data: Dataset, trials: int, seed: int, progress: Callable[[float], None]) -> Beyond:
+def _run(
+    data: Dataset, trials: int, seed: int, progress: Callable[[float], None]
+) -> DatasetResults:
     tried = list(product(MECHANISMS, BATCHES, EPSILONS))
     plans = [
         Plan(
@@ -80,7 +82,7 @@ def _run(data: Dataset, trials: int, seed: int, progress: Callable[[float], None
         data, [*plans, central], trials, seed, 1, progress=lambda done, all_: progress(done / all_)
     )
     rows = tuple(
-        Spent(*each, curve.final, float(curve.std[-1]), curve.epsilon_per_person)
+        ErrorAtEpsilon(*each, curve.final, float(curve.std[-1]), curve.epsilon_per_person)
         for each, curve in zip(tried, curves[:-1], strict=True)
     )
-    return Beyond(guess_error(data, 1.0), curves[-1].final, rows)
+    return DatasetResults(guess_error(data, 1.0), curves[-1].final, rows)

@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter
 from crowdml.privacy import Unit
 from crowdml.protocol import MECHANISMS
 from crowdml.reproduction.analysis import Analysis, Measured
-from crowdml.reproduction.beyond import EPSILONS, Beyond
+from crowdml.reproduction.beyond import EPSILONS, DatasetResults
 from crowdml.reproduction.figure import Figure, FigureLine
 
 INK = "#1b1f24"
@@ -55,7 +55,7 @@ def draw_figure(figure: Figure) -> Canvas:
     return canvas
 
 
-def draw_beyond(found: dict[str, Beyond], batch: int = 60) -> Canvas:
+def draw_beyond(found: dict[str, DatasetResults], batch: int = 60) -> Canvas:
     """Draw error against ε for each mechanism, with a panel for each data set."""
     with mpl.rc_context(STYLE):
         canvas = Canvas(figsize=(WIDTH * 1.6, 3.2), layout="constrained")

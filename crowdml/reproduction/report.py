@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from crowdml.reproduction.analysis import Analysis
-from crowdml.reproduction.beyond import BATCHES, BEYOND, EPSILONS, Beyond
+from crowdml.reproduction.beyond import BATCHES, BEYOND, EPSILONS, DatasetResults
 from crowdml.reproduction.claims import Claim
 from crowdml.reproduction.figure import Figure, FigureLine
 from crowdml.reproduction.page import page, table
@@ -172,7 +172,7 @@ def _analysis(found: Analysis, pictures: dict[str, str]) -> str:
     return "\n".join([heading, *sections])
 
 
-def _beyond(found: dict[str, Beyond], picture: str) -> str:
+def _beyond(found: dict[str, DatasetResults], picture: str) -> str:
     title = "The same honest ε, three mechanisms, nothing tuned"
     text = (
         "One pass over the paper's data; every device checks in once, with b samples. For Laplace "

@@ -8,7 +8,7 @@ import msgspec
 
 from crowdml.errors import InvalidInput
 from crowdml.reproduction.analysis import Analysis, Measured, analyse
-from crowdml.reproduction.beyond import BEYOND, Beyond, go_beyond
+from crowdml.reproduction.beyond import BEYOND, DatasetResults, go_beyond
 from crowdml.reproduction.claims import Claim, check_claims
 from crowdml.reproduction.figure import Figure, run_figure
 from crowdml.reproduction.plan import FigurePlan, load_plans
@@ -30,7 +30,7 @@ class Reproduction(msgspec.Struct, frozen=True):
     figures: dict[str, Figure]
     analysis: Analysis | None
     claims: list[Claim]
-    beyond: dict[str, Beyond]
+    beyond: dict[str, DatasetResults]
 
     def summary(self) -> dict[str, dict[str, Any]]:
         """Return, for every figure and curve, our final error and the paper's."""
@@ -90,7 +90,7 @@ def reproduce(
     if ANALYSIS in wanted:
         progress(ANALYSIS, len(figures) / steps)
         analysis = analyse(fetch(ANALYSIS_DATASET), seed=seed)
-    beyond: dict[str, Beyond] = {}
+    beyond: dict[str, DatasetResults] = {}
     if BEYOND in wanted:
         done = steps - 1
         beyond = go_beyond(

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from crowdml.simulation.advice import (
         Advice,
         EpsilonOption,
-        Gathering,
+        ExpectedCrowd,
         Option,
         PilotAdvice,
         advise,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         lognormal_delay,
         uniform_delay,
     )
-    from crowdml.simulation.fold import Ready, fold_slowly, learn
+    from crowdml.simulation.fold import FoldInputs, fold_slowly, learn
     from crowdml.simulation.notebook import ProgressBar
     from crowdml.simulation.plan import APPROACHES, Plan
     from crowdml.simulation.plot import (
@@ -67,7 +67,8 @@ __all__ = [
     "Dataset",
     "Delay",
     "EpsilonOption",
-    "Gathering",
+    "ExpectedCrowd",
+    "FoldInputs",
     "Learning",
     "NotebookFigure",
     "Option",
@@ -76,7 +77,6 @@ __all__ = [
     "PlanFile",
     "Presence",
     "ProgressBar",
-    "Ready",
     "Results",
     "Rule",
     "Schedule",

@@ -12,9 +12,9 @@ from crowdml.simulation.compiled import (
     LAWS,
     MODELS,
     OPTIMIZERS,
-    Checkins,
     Float32s,
     FoldSetting,
+    OrderedSamples,
     fold,
     gather,
     seed_streams,
@@ -32,7 +32,7 @@ def learn(
     """Return the parameters after `stops[i]` check-ins, row by row, and n_e of every check-in."""
     law = Rule.of(learning, data, schedule).stand_in.law
     if learning.compiled and law in LAWS:
-        return Ready.of(data, schedule, learning).fold(stops, rng)
+        return FoldInputs.of(data, schedule, learning).fold(stops, rng)
     own = learning.own_model or learning.own_optimizer
     usual = learning.optimizer if law in LAWS else learning.mechanism
     what = "this model or optimizer" if own else usual
@@ -40,7 +40,7 @@ def learn(
     return fold_slowly(data, schedule, learning, stops, rng)
 
 
-class Ready(NamedTuple):
+class FoldInputs(NamedTuple):
     """Hold everything that the compiled fold needs except randomness.
 
     Args:
@@ -55,7 +55,7 @@ class Ready(NamedTuple):
     rule: Rule
 
     @classmethod
-    def of(cls, data: Dataset, schedule: Schedule, learning: Learning) -> "Ready":
+    def of(cls, data: Dataset, schedule: Schedule, learning: Learning) -> "FoldInputs":
         rule, used = Rule.of(learning, data, schedule), schedule.used
         norm = rule.stand_in.norm
         x, lengths = gather(data.x_train, used, learning.intercept, norm, not data.raw)
@@ -67,7 +67,7 @@ class Ready(NamedTuple):
         streams = seed_streams(rng)
         draws = _draws(stand_in, schedule, rng).astype(np.float32)
         order = schedule.start, schedule.version
-        checkins = Checkins(self.x, self.lengths, self.y, *order, draws)
+        checkins = OrderedSamples(self.x, self.lengths, self.y, *order, draws)
         w = fold(checkins, self._setting(), streams, stops, wrong)
         return _in_model_order(w.astype(np.float64), self._model), wrong
 

@@ -9,7 +9,7 @@ from crowdml.errors import InvalidInput
 from crowdml.models import MODELS, Model
 from crowdml.optim import Optimizer
 from crowdml.privacy import UNLIMITED, StandIn
-from crowdml.protocol import MECHANISMS, Conditions, OptimizerSpec, StartReach, Wanted
+from crowdml.protocol import MECHANISMS, Conditions, OptimizerSpec, StartReach, WantedPrivacy
 from crowdml.simulation.datasets import Dataset
 from crowdml.simulation.schedule import Schedule
 from crowdml.simulation.settings import Learning
@@ -122,7 +122,9 @@ def make_stand_in(
         # Without noise only S is needed, which does not depend on ε.
         epsilon = learning.epsilon if noisy else 1.0
         counted = model.n_classes > 0
-        terms = kind.terms.of(Wanted(epsilon, counted=counted, checkins=checkins, alone=True))
+        terms = kind.terms.of(
+            WantedPrivacy(epsilon, counted=counted, checkins=checkins, alone=True)
+        )
     stand_in = terms.make(conditions).stand_in(noisy)
     if free and clip:
         stand_in.clip = clip

@@ -10,7 +10,7 @@ import { checkStart } from "./start.js";
 import { Terms, termsHash } from "./terms.js";
 import { nonsense } from "./transport.js";
 
-/** @import { Agreed, Approval, CheckedOut, Checkout, Ledger, WriteLetter } from "./types.js" */
+/** @import { Agreed, Approval, CheckedOut, Checkout, Ledger, WriteCheckin } from "./types.js" */
 
 /** Hold the pinned terms and the limits. Of what a server says later, only w is used here. */
 export class Agreement {
@@ -101,7 +101,7 @@ export class Agreement {
    * Write a minibatch as a check-in that may leave. Return undefined if there are fewer samples
    * than were approved, or if another tab has sent a check-in since the approval.
    *
-   * @type {WriteLetter}
+   * @type {WriteCheckin}
    */
   write({ place, event, nSamples }, version, { w, exported }, x, y, ledger, chance) {
     if (x.length !== nSamples || nSamples < this.terms.collection.batch) return undefined;

@@ -2,7 +2,7 @@
 
 import { sha256 } from "./hash.js";
 
-/** @import { Place } from "./types.js" */
+/** @import { CheckinPlace } from "./types.js" */
 
 /**
  * Make a place with the public numbers that are drawn for it. They are hashed here, beforehand,
@@ -11,7 +11,7 @@ import { sha256 } from "./hash.js";
  * @param {string} termsSha256 The hash of the terms that were agreed to.
  * @param {string} device The device's name, which the server chose.
  * @param {number} number The number of the check-in, 1, 2, …
- * @returns {Promise<Place>}
+ * @returns {Promise<CheckinPlace>}
  */
 export async function placeOf(termsSha256, device, number) {
   const where = `${termsSha256}\n${device}\n${number}`;

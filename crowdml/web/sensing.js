@@ -2,7 +2,7 @@
 
 import { GAP_SECONDS, GAP_TICKS } from "./sensor.js";
 
-/** @import { Sensor, Taken } from "./types.js" */
+/** @import { Sensor, TakenSample } from "./types.js" */
 
 const FLOOR = 2 ** -40;
 
@@ -67,7 +67,7 @@ export class Sensing {
   push(time, reading, label) {
     if (!Number.isFinite(reading) || !(time > this.#newest)) return [];
     const { rate } = this.#sensor;
-    /** @type {Taken[]} */
+    /** @type {TakenSample[]} */
     const taken = [];
     if (time - this.#newest > Math.max(GAP_SECONDS, GAP_TICKS / rate)) {
       this.#window = [];

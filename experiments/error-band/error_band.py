@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 
-from crowdml.checks.mechanisms import Alike
-from crowdml.privacy import Choice, DirectionMechanism, Place, Role, Roles, SystemChance
+from crowdml.checks.mechanisms import AlikeSamples
+from crowdml.privacy import CheckinPlace, Choice, DirectionMechanism, Role, Roles, SystemChance
 
 __all__ = ["main", "new_width", "old_width", "simulated_width"]
 
@@ -50,10 +50,12 @@ def simulated_width(n_classes: int, epsilon: float, crowds: int) -> float:
     mechanism = DirectionMechanism(epsilon, 16, 2, size=4, n_classes=n_classes, roles=ROLES)
     rng, chance = np.random.default_rng(0), SystemChance()
     zero = np.zeros(mechanism.size)
-    right, wrong = (Alike(zero, zero, 1, 0, is_wrong, n_classes) for is_wrong in (False, True))
+    right, wrong = (
+        AlikeSamples(zero, zero, 1, 0, is_wrong, n_classes) for is_wrong in (False, True)
+    )
     estimates = []
     for crowd in range(crowds):
-        places = [Place("5e" * 32, f"{crowd}-{i}", 1) for i in range(CHECKINS)]
+        places = [CheckinPlace("5e" * 32, f"{crowd}-{i}", 1) for i in range(CHECKINS)]
         errors = []
         for place in places:
             event = mechanism.event(1, place)

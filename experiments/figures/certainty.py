@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from scipy.stats import norm
 
-from crowdml.checks.doors import Python
+from crowdml.checks.doors import PythonProgram
 from crowdml.checks.pairs import replaced
 from crowdml.privacy import Loss, rho_of
 from crowdml.protocol.figures import percent_sure
@@ -73,7 +73,7 @@ def passed_by_counts(rho: float, labels: float, bound: float) -> float:
 def losses(delta: float, n: int) -> tuple[Loss, Array]:
     """Return the losses of n real check-ins by the claimed laws, and the claim."""
     (pair,) = (pair for pair in replaced("gaussian", 4.0, delta) if pair.name == "checkin")
-    bodies, _ = Python(Pseudo()).transcripts(pair, 2 * n, lambda drawn: None)
+    bodies, _ = PythonProgram(Pseudo()).transcripts(pair, 2 * n, lambda drawn: None)
     payload = [msgspec.json.decode(body, type=pair.mechanism.payload_type) for (body,) in bodies]
     return pair.mechanism.odds(payload, pair.minibatches(), pair.place)["checkin"]
 

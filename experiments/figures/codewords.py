@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import ks_2samp
 
 from crowdml.models import Huber, Minibatch
-from crowdml.privacy import DirectionMechanism, Place, best_closest
+from crowdml.privacy import CheckinPlace, DirectionMechanism, best_closest
 from crowdml.simulation import Dataset, Learning, learn
 from crowdml.simulation.fold import fold_slowly
 from crowdml.simulation.undelayed import one_by_one
@@ -48,7 +48,7 @@ def real(epsilon: float, u: Array, n: int) -> Array:
     minibatch = Minibatch(Huber(d, delta=1.0), np.zeros(d), -u[None], np.array([1e6]))
     chance, found = Pseudo(d), []
     for i in range(n):
-        place = Place("0" * 64, f"device-{i}", 1)
+        place = CheckinPlace("0" * 64, f"device-{i}", 1)
         payload = mechanism.make_payload(minibatch, mechanism.event(1, place), place, chance)
         g = mechanism.read(payload, place).g
         assert g is not None

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from crowdml.simulation import Crowd, Dataset, Learning, Ready, error_rate
+from crowdml.simulation import Crowd, Dataset, FoldInputs, Learning, error_rate
 from crowdml.simulation.trial import prepare
 from crowdml.types import Array
 
@@ -94,7 +94,7 @@ def one_trial(
     training = prepare(data, crowd, np.random.default_rng([trial, 2])).training
     ends, errors = np.array([training.n_checkins]), []
     for reach in (None, *reaches):
-        ready = Ready.of(data, training, replace(learning, reach=reach))
+        ready = FoldInputs.of(data, training, replace(learning, reach=reach))
         w, _ = ready.fold(ends, np.random.default_rng([trial, 3]))
         errors.append(
             error_rate(ready.rule.model, w[-1], *data.bounded_test(ready.rule.stand_in.norm))

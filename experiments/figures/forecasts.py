@@ -12,11 +12,11 @@ import numpy as np
 
 from crowdml.learning import CheckinStep
 from crowdml.models import Minibatch
-from crowdml.privacy import Place, SystemChance
+from crowdml.privacy import CheckinPlace, SystemChance
 from crowdml.protocol import Task, set_fields, terms_hash
 from crowdml.simulation import (
     Advice,
-    Gathering,
+    ExpectedCrowd,
     advise,
     error_rate,
     guess_error,
@@ -26,7 +26,7 @@ from crowdml.simulation import (
 )
 from crowdml.simulation.advice.draws import SampleDraws
 from crowdml.simulation.advice.interval import error_interval
-from crowdml.simulation.advice.plans import Way, plan_for, task_for
+from crowdml.simulation.advice.plans import TaskVariant, plan_for, task_for
 from crowdml.simulation.advice.sentences import VERDICTS, judge_error
 from crowdml.simulation.datasets import Dataset
 from crowdml.types import Array, Flags
@@ -64,7 +64,7 @@ class Case:
     """
 
     name: str
-    gathering: Gathering
+    expected: ExpectedCrowd
     changes: dict[str, Any]
     data: str = ""
 
@@ -77,8 +77,8 @@ class Case:
             {"digits": load_digits, "activity": load_activity}[self.data]() if self.data else None
         )
 
-    def draws(self, gathering: Gathering | None = None) -> SampleDraws:
-        crowd = gathering or self.gathering
+    def draws(self, expected: ExpectedCrowd | None = None) -> SampleDraws:
+        crowd = expected or self.expected
         return SampleDraws(self.task, self.samples(), "medium", crowd.devices * crowd.samples)
 
 
@@ -87,19 +87,19 @@ ACTIVITY = {"features.count": 12, "target.labels": list(load_activity().labels)}
 GAUSSIAN = {"privacy.mechanism": "gaussian", "privacy.epsilon": 1.0}
 
 CASES = (
-    Case("made-up", Gathering(150, 20), {}),
-    Case("digits, T = 20,000", Gathering(300, 20),
+    Case("made-up", ExpectedCrowd(150, 20), {}),
+    Case("digits, T = 20,000", ExpectedCrowd(300, 20),
          DIGITS | {"privacy.epsilon": 10.0, "stop.updates": 20_000}, "digits"),
-    Case("gaussian, δ = 10⁻¹²", Gathering(100, 50),
+    Case("gaussian, δ = 10⁻¹²", ExpectedCrowd(100, 50),
          ACTIVITY | GAUSSIAN | {"privacy.delta": 1e-12, "collection.batch": 50,
                                 "stop.updates": 100}, "activity"),
-    Case("laplace, ε_e, ε_y and held-out samples", Gathering(150, 20),
+    Case("laplace, ε_e, ε_y and held-out samples", ExpectedCrowd(150, 20),
          {"privacy.mechanism": "laplace", "privacy.epsilon": 2.0, "privacy.epsilon_y": 0.8,
           "privacy.epsilon_e": 0.5, "collection.heldout": 0.3}),
-    Case("64 directions, half of them evaluate", Gathering(150, 20),
+    Case("64 directions, half of them evaluate", ExpectedCrowd(150, 20),
          {"privacy.directions": 64, "collection.evaluators": 0.5, "collection.checkins": 2,
           "collection.batch": 10, "stop.updates": 300}),
-    Case("activity, ε = 1", Gathering(100, 50),
+    Case("activity, ε = 1", ExpectedCrowd(100, 50),
          ACTIVITY | {"privacy.epsilon": 1.0, "collection.batch": 50, "stop.updates": 100},
          "activity"),
 )  # fmt: skip
@@ -114,7 +114,7 @@ def real_error(case: Case, rng: np.random.Generator) -> float:
     mechanism, model, terms = task.terms.mechanism(), task.terms.make_model(), task.terms
     step, pinned, chance = CheckinStep.of(task, mechanism), terms_hash(terms.text), SystemChance()
     state, seen = step.start(model.size, w0=task.w0), data.bounded(mechanism.norm)
-    devices, samples = case.gathering.devices, case.gathering.samples
+    devices, samples = case.expected.devices, case.expected.samples
     batch = terms.collection.batch
     each = terms.collection.checkins or samples // batch
     turns = rng.permutation(np.repeat(np.arange(devices), each))[: task.t_max]
@@ -124,7 +124,7 @@ def real_error(case: Case, rng: np.random.Generator) -> float:
         first = device * samples + sent[device] * batch
         rows = slice(first, first + batch)
         sent[device] += 1
-        place = Place(pinned, f"{crowd}-{device}", int(sent[device]))
+        place = CheckinPlace(pinned, f"{crowd}-{device}", int(sent[device]))
         minibatch = Minibatch(model, state.w, seen.x_train[rows], seen.y_train[rows])
         payload = mechanism.make_payload(minibatch, mechanism.event(batch, place), place, chance)
         state = step(state, mechanism.read(payload, place), device, batch)
@@ -134,7 +134,7 @@ def real_error(case: Case, rng: np.random.Generator) -> float:
 
 def simulated_errors(case: Case, runs: int, seed: int = 0) -> Array:
     """Simulate the errors of the task as the plan does."""
-    plan = plan_for(case.task, case.gathering, case.gathering.devices)
+    plan = plan_for(case.task, case.expected, case.expected.devices)
     (curve,) = simulate(case.draws(), [plan], runs, seed, 1)
     errors: Array = curve.errors[:, -1]
     return errors
@@ -237,8 +237,8 @@ def devices_needed(runs: int, seeds: int = 3) -> Iterator[str]:
         for advice in found:
             size, best = advice.devices_needed, advice.recommended
             assert size is not None
-            way = Way(best.mechanism, best.batch, best.checkins)
-            crowd = replace(case.gathering, devices=size, samples=best.samples)
+            way = TaskVariant(best.mechanism, best.batch, best.checkins)
+            crowd = replace(case.expected, devices=size, samples=best.samples)
             plan = plan_for(task_for(case.task, size, way), crowd, size)
             (curve,) = simulate(case.draws(crowd), [plan], runs, 99, 1)
             reached.append(float(np.mean(curve.errors[:, -1] <= target)))
@@ -247,7 +247,7 @@ def devices_needed(runs: int, seeds: int = 3) -> Iterator[str]:
 
 
 def needed(case: Case, target: float, seed: int) -> Advice:
-    return advise(case.task, case.gathering, case.samples(), mechanisms=["direction"],
+    return advise(case.task, case.expected, case.samples(), mechanisms=["direction"],
                   target_error=target, seed=seed)  # fmt: skip
 
 
@@ -256,8 +256,8 @@ def skew(runs: int) -> Iterator[str]:
     yield "| skew | check-ins | error |"
     yield "|---|---|---|"
     for each in (None, 1.0, 0.3, 0.1):
-        crowd = Gathering(200, 20, skew=each)
-        case = replace(CASES[0], gathering=crowd, changes={"stop.updates": 200})
+        crowd = ExpectedCrowd(200, 20, skew=each)
+        case = replace(CASES[0], expected=crowd, changes={"stop.updates": 200})
         plan = plan_for(case.task, crowd, 200)
         (curve,) = simulate(case.draws(), [plan], runs, 0, 1)
         yield f"| {each or 'none'} | {curve.checkins:.0f} | {curve.final:.3f} |"

@@ -18,7 +18,7 @@ from scipy.special import ndtri
 from crowdml.learning import UsualLength, length_limit
 from crowdml.models import Softmax
 from crowdml.privacy import DirectionMechanism, NoiseMechanism, Roles, StandIn
-from crowdml.protocol import MECHANISMS, Conditions, Wanted
+from crowdml.protocol import MECHANISMS, Conditions, WantedPrivacy
 from crowdml.server.database.shares import Shares
 from crowdml.simulation import Crowd, Dataset, Learning, load_dataset
 from crowdml.simulation.rule import Rule
@@ -184,7 +184,7 @@ def inflated(mechanism: str, share: float, rng: np.random.Generator) -> tuple[fl
     There is a figure for all counts as they are, and one for counts that are first cut to what is
     possible.
     """
-    terms = MECHANISMS[mechanism].terms.of(Wanted(EPSILON))
+    terms = MECHANISMS[mechanism].terms.of(WantedPrivacy(EPSILON))
     made = terms.make(Conditions(Softmax(50, 10), batch=BATCH, roles=Roles(0.9)))
     liars = rng.random(REPORTS) < share
     if isinstance(made, NoiseMechanism):

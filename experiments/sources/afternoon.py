@@ -198,8 +198,8 @@ def through_mqtt(folder: Path, url: str, source: str, publish: Callable[[], None
 
         def done() -> bool:
             """Return whether no message has come for ten seconds after the first."""
-            if intake.fed.lines != quiet[0]:
-                quiet[:] = [intake.fed.lines, time.monotonic()]
+            if intake.counts.lines != quiet[0]:
+                quiet[:] = [intake.counts.lines, time.monotonic()]
             return bool(quiet[0]) and time.monotonic() - quiet[1] > 10
 
         with working(publish):

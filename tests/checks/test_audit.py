@@ -18,7 +18,14 @@ from crowdml.checks.audit import (
     audit_person,
     audit_retries,
 )
-from crowdml.checks.doors import LOST, Door, JavaScript, OneFile, Python, WholeDevice
+from crowdml.checks.doors import (
+    LOST,
+    AuditedProgram,
+    JavaScriptProgram,
+    OneFileProgram,
+    PythonProgram,
+    WholeDevice,
+)
 from crowdml.checks.evidence import lower_bound, most_provable, pure
 from crowdml.checks.pairs import Pair, opposites, person, replaced
 from crowdml.device import Outcome
@@ -98,7 +105,7 @@ def test_trials_grow_with_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit, "audit_pair", counted)
     monkeypatch.setattr(audit, "audit_person", lambda pairs, *rest: counted(pairs[0], *rest))
     for epsilon, low, high in ((4.0, 2e5, 2e5), (10.0, 6e5, 2e6), (20.0, 4e6, 4e6)):
-        audit_mechanism("direction", epsilon, door=Python(Pseudo()))
+        audit_mechanism("direction", epsilon, door=PythonProgram(Pseudo()))
         assert low <= asked[-1] <= high
 
 
@@ -108,17 +115,17 @@ def test_the_confidence_is_for_the_whole_audit() -> None:
     a, b = np.ones(300), np.zeros(300)
     proved = lower_bound(a, b, pure, 1e-9 / 5)
     assert proved == pytest.approx(most_provable(300, pure, 1e-9 / 5))
-    parts = audit_pair(pair, 600, Python(Pseudo()))
+    parts = audit_pair(pair, 600, PythonProgram(Pseudo()))
     assert len(parts) == 5
     assert parts["checkin"].reach == pytest.approx(most_provable(300, pure, 1e-9 / 5))
-    whole = audit_mechanism("direction", 1.0, 400, Python(Pseudo()))
+    whole = audit_mechanism("direction", 1.0, 400, PythonProgram(Pseudo()))
     assert whole.parts["evaluate"].reach == pytest.approx(most_provable(200, pure, 1e-9 / 4 / 2))
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_progress_ends_at_all(name: str) -> None:
     done: list[float] = []
-    audit_mechanism(name, trials=250, door=Python(Pseudo()), progress=done.append)
+    audit_mechanism(name, trials=250, door=PythonProgram(Pseudo()), progress=done.append)
     assert done == sorted(done)
     assert len(done) == (12 if name == "direction" else 10)
     assert done[-1] == 1.0
@@ -131,14 +138,18 @@ RESPONSE = pytest.mark.parametrize("role", [Role.EVALUATE, Role.COUNT])
 
 
 def found(
-    epsilon: float, role: Role, trials: int, door: Door | None = None, directions: int = 16
+    epsilon: float,
+    role: Role,
+    trials: int,
+    door: AuditedProgram | None = None,
+    directions: int = 16,
 ) -> Finding:
     """Audit one pair with a fixed seed.
 
     The fewer directions there are, the fewer draws reveal a fault.
     """
     pair = opposites(role, epsilon, directions=directions)
-    return audit_pair(pair, trials, door or Python(Pseudo()))[PARTS[role]]
+    return audit_pair(pair, trials, door or PythonProgram(Pseudo()))[PARTS[role]]
 
 
 @ROLE
@@ -157,7 +168,7 @@ def test_directions_pass() -> None:
     For a part to prove less than 2.8 of its 4, an event of probability 0.014 must be seen twice as
     often as expected among 4,800: eight deviations, 6e-12.
     """
-    whole = audit_mechanism("direction", epsilon=4.0, trials=6000, door=Python())
+    whole = audit_mechanism("direction", epsilon=4.0, trials=6000, door=PythonProgram())
     assert whole.passed
     assert (whole.delta, whole.false_alarm) == (0.0, 1e-9)
     assert {part: finding.claimed for part, finding in whole.parts.items()} == {
@@ -174,7 +185,7 @@ def test_finds_that_each_check_in_spends_what_is_for_all(monkeypatch: pytest.Mon
     assert [pair.number for pair in pairs] == [1, 2, 3]
     privacy: Any = pairs[0].terms.privacy
     monkeypatch.setattr(Choice, "coin", Choice(16, privacy.closest, 2.0).coin)
-    assert audit_person(pairs, 4000, Python(Pseudo()))["person"].broken
+    assert audit_person(pairs, 4000, PythonProgram(Pseudo()))["person"].broken
 
 
 NUMBERS = {Role.EVALUATE: 2, Role.COUNT: 3}
@@ -236,7 +247,7 @@ def test_finds_a_choice_that_is_not_uniform(role: Role) -> None:
 
     Right or wrong leaves only one other number, so there is nothing to choose.
     """
-    assert found(0.5, role, 20_000, Python(Lopsided()), directions=8).broken
+    assert found(0.5, role, 20_000, PythonProgram(Lopsided()), directions=8).broken
 
 
 @pytest.mark.parametrize(
@@ -284,9 +295,9 @@ def noise_of(name: str, part: str, epsilon: float = 3.0) -> list[Pair]:
     return [pair for pair in replaced(name, epsilon) if pair.name == part]
 
 
-def failed(pair: Pair, trials: int, door: Door | None = None) -> set[str]:
+def failed(pair: Pair, trials: int, door: AuditedProgram | None = None) -> set[str]:
     """Return the parts for which more is proved than is claimed, with a fixed seed."""
-    parts = audit_pair(pair, trials, door or Python(Pseudo()))
+    parts = audit_pair(pair, trials, door or PythonProgram(Pseudo()))
     return {part for part, finding in parts.items() if finding.broken}
 
 
@@ -307,7 +318,7 @@ def test_exact_noise_passes() -> None:
     assert claims == pytest.approx(counts | whole | {"retry": 1.0})
     assert laplace.parts["gradient"].lower_bound > 0.25
 
-    gaussian = audit_mechanism("gaussian", epsilon=3.0, trials=600, door=Python())
+    gaussian = audit_mechanism("gaussian", epsilon=3.0, trials=600, door=PythonProgram())
     assert gaussian.passed
     assert gaussian.delta == 1e-6
     rho = rho_of(3.0, 1e-6)
@@ -332,7 +343,7 @@ def test_most_of_the_claim_is_proved_of_whole_checkins(
 
     For Gaussian noise one event proves four fifths at most; with more trials it is above 0.7.
     """
-    finding = audit_pair(noise_of(name, part, epsilon)[-1], trials, Python(Pseudo()))[part]
+    finding = audit_pair(noise_of(name, part, epsilon)[-1], trials, PythonProgram(Pseudo()))[part]
     assert share <= finding.share <= 1.0
 
 
@@ -382,19 +393,19 @@ def test_finds_halved_noise(name: str, fault: type[Pseudo], wrong: set[str]) -> 
     The whole check-in is left out: it may still be within its claim.
     """
     (pair,) = noise_of(name, "checkin", 4.0 if name == "laplace" else 20.0)
-    assert failed(pair, 3000, Python(fault())) - {"checkin"} == wrong
+    assert failed(pair, 3000, PythonProgram(fault())) - {"checkin"} == wrong
 
 
 def test_finds_a_scale_that_is_off_by_root_two() -> None:
     trained, _ = noise_of("laplace", "heldout", 2.0)
-    assert "heldout" in failed(trained, 4000, Python(OffByRootTwo()))
+    assert "heldout" in failed(trained, 4000, PythonProgram(OffByRootTwo()))
 
 
 @NOISE
 def test_finds_missing_noise_everywhere(name: str) -> None:
     (pair,) = noise_of(name, "checkin")
     everything = {"gradient", "errors", "labels", "checkin", "repeats"}
-    assert failed(pair, 2000, Python(Spy())) == everything
+    assert failed(pair, 2000, PythonProgram(Spy())) == everything
 
 
 @NOISE
@@ -481,7 +492,7 @@ def test_finds_noise_of_floats() -> None:
     exact.
     """
     (pair,) = noise_of("laplace", "gradient", 1.0)
-    assert failed(pair, 6000, Python(Floats())) == {"repeats"}
+    assert failed(pair, 6000, PythonProgram(Floats())) == {"repeats"}
 
 
 # Retries
@@ -529,13 +540,13 @@ def test_javascript_passes(name: str) -> None:
     False-positive rate 3e-9: `FALSE_ALARM` for each mechanism.
     """
     epsilon = 12.0 if name == "gaussian" else 3.0
-    whole = audit_mechanism(name, epsilon, trials=2000, door=JavaScript())
+    whole = audit_mechanism(name, epsilon, trials=2000, door=JavaScriptProgram())
     assert whole.passed
     assert "retry" not in whole.parts
     assert max(finding.share for finding in whole.parts.values()) > 0.4
 
 
-def planted(folder: Path, *edits: tuple[str, str, str]) -> JavaScript:
+def planted(folder: Path, *edits: tuple[str, str, str]) -> JavaScriptProgram:
     """Copy the browser's modules with faults written into them."""
     web = folder / "web"
     shutil.copytree(WEB, web)
@@ -543,7 +554,7 @@ def planted(folder: Path, *edits: tuple[str, str, str]) -> JavaScript:
         text = (web / name).read_text()
         assert text.count(right) == 1, f"{right} must be in {name} once"
         (web / name).write_text(text.replace(right, wrong))
-    return JavaScript(web)
+    return JavaScriptProgram(web)
 
 
 ROOT_TWO_LESS = (
@@ -605,7 +616,7 @@ def test_finds_a_wrong_coin_in_javascript(role: Role, tmp_path: Path) -> None:
 def test_a_failure_of_node_is_reported(tmp_path: Path) -> None:
     (pair,) = noise_of("laplace", "gradient")
     with pytest.raises(CrowdmlError, match="node stopped after 0 check-ins"):
-        audit_pair(pair, 100, JavaScript(tmp_path))
+        audit_pair(pair, 100, JavaScriptProgram(tmp_path))
     assert shutil.which("node")
 
 
@@ -618,18 +629,18 @@ def test_the_one_file_device_passes(role: Role) -> None:
 
     False-positive rate 3e-9: `FALSE_ALARM` for each role.
     """
-    finding = found(3.0, role, 2000, OneFile())
+    finding = found(3.0, role, 2000, OneFileProgram())
     assert finding.passed
     assert finding.share > 0.4
 
 
 @ROLE
 def test_finds_a_wrong_coin_in_the_one_file_device(role: Role, tmp_path: Path) -> None:
-    right = OneFile().file.read_text()
+    right = OneFileProgram().file.read_text()
     assert right.count("math.exp(epsilon))") == 1
     file = tmp_path / "device.py"
     file.write_text(right.replace("math.exp(epsilon))", "math.exp(1.5 * epsilon))"))
-    assert found(3.0, role, 12_000, OneFile(file)).broken
+    assert found(3.0, role, 12_000, OneFileProgram(file)).broken
 
 
 def test_the_one_file_device_computes_a_codebook_once(tmp_path: Path) -> None:
@@ -638,15 +649,15 @@ def test_the_one_file_device_computes_a_codebook_once(tmp_path: Path) -> None:
     Otherwise an audit of 100,000 check-ins a side would take half an hour.
     """
     pair = opposites(Role.TRAIN, 3.0)
-    right, head = OneFile().file.read_text(), "    keys = struct.unpack("
+    right, head = OneFileProgram().file.read_text(), "    keys = struct.unpack("
     assert right.count(head) == 1
     file, calls = tmp_path / "device.py", tmp_path / "calls"
     counted = f"    with open({str(calls)!r}, 'a') as calls:\n        calls.write('.')\n{head}"
     file.write_text(right.replace(head, counted))
-    assert len(OneFile(file).transcripts(pair, 20, lambda drawn: None)[0]) == 10
+    assert len(OneFileProgram(file).transcripts(pair, 20, lambda drawn: None)[0]) == 10
     assert calls.read_text() == "."
 
 
 def test_the_one_file_device_has_no_noise() -> None:
     with pytest.raises(CrowdmlError, match="rejects the terms: the task uses laplace noise"):
-        audit_mechanism("laplace", door=OneFile())
+        audit_mechanism("laplace", door=OneFileProgram())

@@ -15,9 +15,10 @@ from crowdml.privacy import (
     GAUSSIAN,
     LAPLACE,
     CheckinEvent,
-    Directed,
+    CheckinPlace,
     DirectionEvent,
     DirectionMechanism,
+    DirectionMessage,
     Implausible,
     Law,
     Levels,
@@ -25,8 +26,7 @@ from crowdml.privacy import (
     Mechanism,
     NoiseEvent,
     NoiseMechanism,
-    Noisy,
-    Place,
+    NoiseMessage,
     Reading,
     Role,
     Roles,
@@ -167,35 +167,35 @@ def spread(found: Reading) -> Reading:
     return found._replace(labels=tuple(0.8 * count for count in found.labels))
 
 
-def whatever(right: Any, minibatch: Any, event: Any, place: Place, chance: Any) -> Any:
+def whatever(right: Any, minibatch: Any, event: Any, place: CheckinPlace, chance: Any) -> Any:
     """Spend a fresh event instead of the approved one."""
     return right.make_payload(minibatch, right.event(minibatch.n_samples, place), place, chance)
 
 
-def drawn_first(right: Any, minibatch: Any, event: Any, place: Place, chance: Any) -> Any:
+def drawn_first(right: Any, minibatch: Any, event: Any, place: CheckinPlace, chance: Any) -> Any:
     chance.below(2)
     return right.make_payload(minibatch, event, place, chance)
 
 
-def out_of_range(right: Any, minibatch: Any, event: Any, place: Place, chance: Any) -> Any:
+def out_of_range(right: Any, minibatch: Any, event: Any, place: CheckinPlace, chance: Any) -> Any:
     payload = right.make_payload(minibatch, event, place, chance)
     return msgspec.structs.replace(payload, number=0)
 
 
-def another_type(right: Any, minibatch: Any, event: Any, place: Place, chance: Any) -> Any:
+def another_type(right: Any, minibatch: Any, event: Any, place: CheckinPlace, chance: Any) -> Any:
     right.make_payload(minibatch, event, place, chance)
-    return Noisy(1, 0, 0, (), 0, b"")
+    return NoiseMessage(1, 0, 0, (), 0, b"")
 
 
-def suspicious(right: Any, payload: Directed, place: Place) -> None:
+def suspicious(right: Any, payload: DirectionMessage, place: CheckinPlace) -> None:
     raise Implausible("implausible", "direction must be honest.")
 
 
-def free(right: Any, n_samples: int, place: Place) -> CheckinEvent:
+def free(right: Any, n_samples: int, place: CheckinPlace) -> CheckinEvent:
     return NoiseEvent(n_samples, 0, ())
 
 
-def restless(right: Any, n_samples: int, place: Place) -> CheckinEvent:
+def restless(right: Any, n_samples: int, place: CheckinPlace) -> CheckinEvent:
     restless.calls += 1  # type: ignore[attr-defined]
     return DirectionEvent(restless.calls, Role.TRAIN, 1.0)  # type: ignore[attr-defined]
 

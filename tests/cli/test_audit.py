@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from crowdml.checks import audit
-from crowdml.checks.doors import Python
+from crowdml.checks.doors import PythonProgram
 from crowdml.privacy import Choice
 from tests.cli.command import Here
 
@@ -21,7 +21,7 @@ PARTS = {
 @pytest.fixture(autouse=True)
 def _no_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out devices with files, which take long and are audited in `tests/checks`."""
-    monkeypatch.setattr(audit, "WholeDevice", Python)
+    monkeypatch.setattr(audit, "WholeDevice", PythonProgram)
 
 
 @pytest.mark.parametrize("mechanism", PARTS)

@@ -5,8 +5,8 @@ from typing import Any, cast
 import pytest
 
 from crowdml.cli.device_run import SHOWN, RunNotes
-from crowdml.device import Device, Fed, Outcome
-from crowdml.device.sources import FirstLook
+from crowdml.device import Device, Outcome, SourceCounts
+from crowdml.device.sources import FirstRowsCheck
 from crowdml.device.sources.feed import _add
 from crowdml.errors import InvalidSample
 
@@ -29,7 +29,7 @@ def test_a_long_source_shows_how_far_it_is(
     monkeypatch.setattr("crowdml.cli.device_run.time.monotonic", lambda: next(now))
     notes = RunNotes("samples.csv")
     for lines in (1, 12_000, 13_000):
-        notes.line(Fed(0, lines=lines, kept=lines - 1, skipped=1))
+        notes.line(SourceCounts(0, lines=lines, kept=lines - 1, skipped=1))
     said = "samples.csv: at line 12,000, 11,999 samples kept, 1 skipped\n"
     assert capsys.readouterr().err == said
 
@@ -61,6 +61,6 @@ class Crowded:
 def test_room_that_another_run_has_made_is_used(outcomes: list[Outcome], expected: Outcome) -> None:
     crowded = Crowded(*outcomes)
     device = cast(Device, crowded)
-    look = FirstLook(device, lambda said: False, known=True)
+    look = FirstRowsCheck(device, lambda said: False, known=True)
     assert _add(device, ([0.1], 0.0), None, 1, 1.0, look) is expected
     assert crowded.outcomes == []

@@ -52,7 +52,7 @@ def test_from_a_pilot_to_a_task(quick: Here, pilot: Path, tmp_path: Path) -> Non
 def test_a_plan_chooses_epsilon(
     quick: Here, pilot: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def advise(task: Task, gathering: object, rows: object) -> SimpleNamespace:
+    def advise(task: Task, expected: object, rows: object) -> SimpleNamespace:
         assert (task.terms.collection.batch, task.t_max) == (44, 300)
         return SimpleNamespace(recommended=SimpleNamespace(epsilon=2.0), comment=("2 is enough.",))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crowdml.demo.crowd import Member, run_crowd
+from crowdml.demo.crowd import PlannedDevice, run_crowd
 
 PATIENCE = 120.0
 
@@ -21,7 +21,7 @@ def test_ctrl_c_is_left_to_the_demo(tmp_path: Path) -> None:
     A terminal sends Ctrl-C to all of its processes, and each would show a traceback.
     """
     context = multiprocessing.get_context("spawn")
-    late = Member(0, np.zeros((1, 4)), np.zeros(1), joins_at=600.0, seconds_per_sample=1.0)
+    late = PlannedDevice(0, np.zeros((1, 4)), np.zeros(1), joins_at=600.0, seconds_per_sample=1.0)
     arguments = ([late], "https://127.0.0.1:1", "t", "", tmp_path, False, time.time(), None)
     process = context.Process(target=run_crowd, args=arguments, daemon=True)
     process.start()

@@ -24,7 +24,7 @@ from crowdml.protocol import (
     terms_hash,
 )
 from crowdml.types import Array, Ints
-from tests.checkins import DirectedCheckin, NoisyCheckin
+from tests.checkins import DirectionCheckin, NoiseCheckin
 
 __all__ = ["MemoryTransport", "SilentChance", "join", "one_hot"]
 
@@ -54,12 +54,12 @@ class MemoryTransport:
         self.model: LearntModel | None = None
 
     @property
-    def messages(self) -> list[NoisyCheckin]:
-        return [msgspec.json.decode(body, type=NoisyCheckin) for body in self.bodies]
+    def messages(self) -> list[NoiseCheckin]:
+        return [msgspec.json.decode(body, type=NoiseCheckin) for body in self.bodies]
 
     @property
-    def directed(self) -> list[DirectedCheckin]:
-        return [msgspec.json.decode(body, type=DirectedCheckin) for body in self.bodies]
+    def directed(self) -> list[DirectionCheckin]:
+        return [msgspec.json.decode(body, type=DirectionCheckin) for body in self.bodies]
 
     def task(self) -> TaskView:
         self._answer()

@@ -18,8 +18,8 @@ from crowdml.privacy import (
     DirectionEvent,
     Ledger,
     Limits,
+    MinibatchPart,
     NoiseEvent,
-    Part,
     Release,
     Role,
     epsilon_of,
@@ -27,7 +27,7 @@ from crowdml.privacy import (
 from crowdml.protocol import read_event
 from crowdml.types import Array
 
-NOISE = NoiseEvent(3, 0, (Release("gradient", Part.TRAINING, 5, 0.5),))
+NOISE = NoiseEvent(3, 0, (Release("gradient", MinibatchPart.TRAINING, 5, 0.5),))
 CHOICE = DirectionEvent(1, Role.TRAIN, 4.0)
 
 
@@ -67,7 +67,7 @@ def test_a_mark_is_taken_once_and_for_one_task(account: Account, tmp_path: Path)
 
 
 def test_what_was_told_adds_up() -> None:
-    quiet = NoiseEvent(2, 0, (Release("gradient", Part.TRAINING, 5, 0.1),), delta=1e-6)
+    quiet = NoiseEvent(2, 0, (Release("gradient", MinibatchPart.TRAINING, 5, 0.1),), delta=1e-6)
     told = [
         AccountEntry("u", "steps", True, NOISE), AccountEntry("u", "steps", True, NOISE),
         AccountEntry("u", "steps", False, NOISE), AccountEntry("v", "steps", True, quiet),

@@ -30,13 +30,13 @@ from crowdml.errors import (
 from crowdml.learnt import About, LearntModel, estimator, write_model
 from crowdml.models import Softmax
 from crowdml.privacy import (
-    Directed,
+    CheckinPlace,
     DirectionEvent,
     DirectionMechanism,
+    DirectionMessage,
     Limits,
     NoiseEvent,
     NoiseMechanism,
-    Place,
     Role,
     Roles,
     quantize,
@@ -692,7 +692,7 @@ def test_one_check_in_for_the_whole_person(file: Path) -> None:
     (message,) = transport.directed
     mechanism = task.terms.mechanism()
     assert isinstance(mechanism, DirectionMechanism)
-    place = Place(message.terms, device.identity.device, 1)
+    place = CheckinPlace(message.terms, device.identity.device, 1)
     mechanism.check(message, place)
     role = mechanism.roles.of(place)
     assert event == DirectionEvent(1, role, 4.0)
@@ -708,19 +708,19 @@ def test_an_event_is_made_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> N
     spent: list[object] = []
     make, draw, tell = DirectionMechanism.event, Roles.of, DirectionMechanism.make_payload
 
-    def event(self: DirectionMechanism, n_samples: int, place: Place) -> DirectionEvent:
+    def event(self: DirectionMechanism, n_samples: int, place: CheckinPlace) -> DirectionEvent:
         found = make(self, n_samples, place)
         if place.device:  # Terms ask what a check-in of nobody would cost.
             made.append(found)
         return found
 
-    def of(self: Roles, place: Place) -> Role:
+    def of(self: Roles, place: CheckinPlace) -> Role:
         found = draw(self, place)
         if place.device:
             drawn.append(found)
         return found
 
-    def spend(self: DirectionMechanism, minibatch: Any, event: Any, *more: Any) -> Directed:
+    def spend(self: DirectionMechanism, minibatch: Any, event: Any, *more: Any) -> DirectionMessage:
         spent.append(event)
         return tell(self, minibatch, event, *more)
 

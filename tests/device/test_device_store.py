@@ -20,14 +20,14 @@ from crowdml.privacy import (
     DirectionEvent,
     Ledger,
     Limits,
+    MinibatchPart,
     NoiseEvent,
-    Part,
     Release,
     Role,
 )
 from crowdml.types import Array
 
-EVENT = NoiseEvent(3, 0, (Release("gradient", Part.TRAINING, 5, 0.5),))
+EVENT = NoiseEvent(3, 0, (Release("gradient", MinibatchPart.TRAINING, 5, 0.5),))
 
 IDENTITY = Identity("u", "task", "ana", "token", "{}", Limits(1.0, 1.0))
 

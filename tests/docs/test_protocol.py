@@ -13,7 +13,15 @@ import pytest
 
 from crowdml import one_file_device as standalone
 from crowdml.models import MODELS
-from crowdml.privacy import Choice, Codebook, Directed, DirectionMechanism, Place, Role, Roles
+from crowdml.privacy import (
+    CheckinPlace,
+    Choice,
+    Codebook,
+    DirectionMechanism,
+    DirectionMessage,
+    Role,
+    Roles,
+)
 from crowdml.protocol import (
     PROBLEMS,
     TERMS_HEADER,
@@ -27,7 +35,7 @@ from crowdml.protocol.mechanisms.direction import DirectionTerms
 from crowdml.protocol.mechanisms.noise_terms import GaussianTerms, LaplaceTerms
 from crowdml.protocol.sensor import Sensor
 from crowdml.server.http.routes import ROUTES
-from tests.checkins import DirectedCheckin, NoisyCheckin
+from tests.checkins import DirectionCheckin, NoiseCheckin
 from tests.docs.pages import blocks, inline, page, table_rows
 from tests.servers import make_task
 
@@ -73,14 +81,14 @@ def test_every_problem_with_what_a_device_does() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "mechanism"), [(DirectedCheckin, "direction"), (NoisyCheckin, "laplace")]
+    ("kind", "mechanism"), [(DirectionCheckin, "direction"), (NoiseCheckin, "laplace")]
 )
 def test_every_field_of_a_checkin(kind: type[msgspec.Struct], mechanism: str) -> None:
     section = PROTOCOL.partition("## 7.")[2].partition("## 8.")[0]
     rows = {cells[0].strip("`"): cells[1] for cells in table_rows(section)[1:]}
     own = {name for name, whose in rows.items() if whose == "all" or mechanism in whose}
     assert own == set(kind.__struct_fields__)
-    assert set(rows) == {*DirectedCheckin.__struct_fields__, *NoisyCheckin.__struct_fields__}
+    assert set(rows) == {*DirectionCheckin.__struct_fields__, *NoiseCheckin.__struct_fields__}
 
 
 @pytest.mark.parametrize("path", sorted(route.path for route in ROUTES))
@@ -201,7 +209,7 @@ def shown(name: str) -> str:
     return str(found)
 
 
-PLACE = Place(shown("terms hash"), shown("device"), int(shown("number")))
+PLACE = CheckinPlace(shown("terms hash"), shown("device"), int(shown("number")))
 
 
 def test_the_example_of_a_codeword() -> None:
@@ -265,9 +273,9 @@ def test_the_example_of_a_reading() -> None:
         choice = mechanism.choice_of(role)
         said = f"P = {choice.likely:.4f} and Q = {choice.unlikely:.4f} for `{field}`"
         assert said in PROTOCOL.replace("\n", " ")
-    wrong, right = (mechanism.read(Directed(1, wrong=n), PLACE).errors for n in (1, 0))
+    wrong, right = (mechanism.read(DirectionMessage(1, wrong=n), PLACE).errors for n in (1, 0))
     assert f"1 is read as {wrong:.3f} errors, and 0 as {right:.3f}".replace("-", "−") in PROTOCOL
-    sent, other, _ = mechanism.read(Directed(1, answer=0), PLACE).labels
+    sent, other, _ = mechanism.read(DirectionMessage(1, answer=0), PLACE).labels
     said = f"is read as {sent:.3f} samples, and each other one as {other:.3f}".replace("-", "−")
     assert said in PROTOCOL.replace("\n", " ")
     for epsilon in (1.0, 4.0):

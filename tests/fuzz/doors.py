@@ -23,7 +23,7 @@ from crowdml.device.sources.address import (
     read_phone_address,
 )
 from crowdml.device.sources.desk import MessageDesk
-from crowdml.device.sources.feed import Fed
+from crowdml.device.sources.feed import SourceCounts
 from crowdml.device.sources.form import SampleForm
 from crowdml.device.sources.formats import (
     FORMATS,
@@ -40,7 +40,7 @@ from crowdml.errors import CrowdmlError
 from crowdml.learnt import read_model, read_start
 from crowdml.pilot import read_pilot, read_rows
 from crowdml.portal.pages.owner.posted import parse_form, parse_upload
-from crowdml.privacy import Implausible, Place
+from crowdml.privacy import CheckinPlace, Implausible
 from crowdml.protocol import (
     Enrol,
     Features,
@@ -92,7 +92,7 @@ def checkin(data: bytes) -> None:
         mechanism = terms.mechanism()
         with contextlib.suppress(CrowdmlError, Implausible):
             message = decode(msgspec.json.Decoder(checkin_type(mechanism.payload_type)), data)
-            mechanism.check(message, Place("", "", 1))
+            mechanism.check(message, CheckinPlace("", "", 1))
 
 
 @door
@@ -318,7 +318,7 @@ def request(data: bytes) -> None:
     parser = FORMATS["sensor-logger"]("motion")
     intake: Any = SimpleNamespace(
         doubt=None,
-        fed=Fed(0),
+        counts=SourceCounts(0),
         take=lambda body: parser.parse(body, ARRIVAL),
         setup_link=lambda url: settings_link("motion", 20.0, url),
     )

@@ -14,18 +14,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from crowdml.checks.mechanisms import Alike
+from crowdml.checks.mechanisms import AlikeSamples
 from crowdml.errors import InvalidInput
 from crowdml.privacy import (
     ALL_TRAIN,
+    CheckinPlace,
     Choice,
     Codebook,
-    Directed,
     DirectionEvent,
     DirectionMechanism,
+    DirectionMessage,
     Implausible,
     NoiseEvent,
-    Place,
     Reading,
     Role,
     Roles,
@@ -53,8 +53,8 @@ def mechanism(epsilon: float = 1.3, k: int = 16, **more: Any) -> DirectionMechan
     return DirectionMechanism(epsilon, k, best_closest(k, epsilon), **fields)
 
 
-def place(door: DirectionMechanism, role: Role = Role.TRAIN, number: int = 1) -> Place:
-    places = (Place(TERMS, f"device-{i}", number) for i in range(10**6))
+def place(door: DirectionMechanism, role: Role = Role.TRAIN, number: int = 1) -> CheckinPlace:
+    places = (CheckinPlace(TERMS, f"device-{i}", number) for i in range(10**6))
     return next(each for each in places if door.roles.of(each) is role)
 
 
@@ -63,8 +63,10 @@ def responses(door: DirectionMechanism, role: Role) -> int:
     return 2 if role is Role.EVALUATE else door.n_classes
 
 
-def samples(g: Array, n: int = 5, label: int = 0, wrong: bool = False, classes: int = 3) -> Alike:
-    return Alike(g, np.zeros(len(g)), n, label, wrong, classes)
+def samples(
+    g: Array, n: int = 5, label: int = 0, wrong: bool = False, classes: int = 3
+) -> AlikeSamples:
+    return AlikeSamples(g, np.zeros(len(g)), n, label, wrong, classes)
 
 
 class Script:
@@ -86,20 +88,24 @@ class Script:
         raise AssertionError(f"a direction is sent without {name}.")
 
 
-def payload_of(door: DirectionMechanism, minibatch: Alike, where: Place, chance: Any) -> Directed:
+def payload_of(
+    door: DirectionMechanism, minibatch: AlikeSamples, where: CheckinPlace, chance: Any
+) -> DirectionMessage:
     return door.make_payload(minibatch, door.event(minibatch.n_samples, where), where, chance)
 
 
-def number(payload: Directed) -> int:
+def number(payload: DirectionMessage) -> int:
     (found,) = (n for n in (payload.direction, payload.wrong, payload.answer) if n is not None)
     return found
 
 
-def sent(role: Role, value: int) -> Directed:
-    return Directed(1, **{FIELDS[role]: value})
+def sent(role: Role, value: int) -> DirectionMessage:
+    return DirectionMessage(1, **{FIELDS[role]: value})
 
 
-def law(door: DirectionMechanism, minibatch: Alike, where: Place, **more: int) -> list[Fraction]:
+def law(
+    door: DirectionMechanism, minibatch: AlikeSamples, where: CheckinPlace, **more: int
+) -> list[Fraction]:
     """Compute each number's probability from all outcomes of the coin and the uniform choices."""
     role = door.roles.of(where)
     trains = role is Role.TRAIN
@@ -129,8 +135,8 @@ def test_every_number_has_one_of_two_probabilities(
     g: Array, w: Array, device: str, turn: int, wrong: bool, label: int
 ) -> None:
     """Check the law for any samples, parameters and codebook: this is the whole proof."""
-    door, where = mechanism(regularization=0.1), Place(TERMS, device, 1)
-    minibatch = Alike(g, w, 5, label, wrong, 3)
+    door, where = mechanism(regularization=0.1), CheckinPlace(TERMS, device, 1)
+    minibatch = AlikeSamples(g, w, 5, label, wrong, 3)
     numbers = {Role.TRAIN: (16, door.closest), Role.EVALUATE: (2, 1), Role.COUNT: (3, 1)}
     k, t = numbers[door.roles.of(where)]
     with np.errstate(all="ignore"):
@@ -189,7 +195,7 @@ def test_a_real_target_is_within_the_tolerance_or_not() -> None:
 LABELS, MISTAKES = (0, 1, 2, 2, 1), (False, True, False, True, True)
 
 
-class Mixed(Alike):
+class Mixed(AlikeSamples):
     """Hold five samples that differ in their labels and in whether their prediction is right."""
 
     @property
@@ -253,7 +259,7 @@ def test_the_decay_is_part_of_the_gradient() -> None:
     w = np.linspace(-1, 2, 6)
     plain, decayed = mechanism(k=64), mechanism(k=64, regularization=0.5)
     where = place(plain)
-    minibatch = Alike(np.zeros(6), w, 5, 0, False, 3)
+    minibatch = AlikeSamples(np.zeros(6), w, 5, 0, False, 3)
     assert law(decayed, minibatch, where) == law(plain, samples(0.5 * w), where)
 
 
@@ -267,7 +273,7 @@ def test_how_likely_a_direction_was(share: float) -> None:
     here, there = (law(door, minibatch, where, turn=turn) for turn in (FINE - 1, 0))
     for j in range(32):
         expected = (1 - turned) * float(here[j]) + turned * float(there[j])
-        found = door.probability(Directed(1, direction=j), minibatch, where)
+        found = door.probability(DirectionMessage(1, direction=j), minibatch, where)
         assert found == pytest.approx(expected if share else (here[j] + there[j]) / 2)
 
 
@@ -284,7 +290,7 @@ def test_how_likely_a_response_was(role: Role, n_classes: int) -> None:
 
 
 def test_nothing_is_clipped() -> None:
-    class Asked(Alike):
+    class Asked(AlikeSamples):
         def mean_gradient(self, rows: Any, clip: float, norm: int) -> Array:
             assert rows.all()
             assert (clip, norm) == (math.inf, 2)
@@ -347,7 +353,7 @@ def test_one_number_and_nothing_else_is_sent(fields: tuple[str, ...]) -> None:
 
     The error says which field is right.
     """
-    door, payload = mechanism(), Directed(1, **dict.fromkeys(fields, 0))
+    door, payload = mechanism(), DirectionMessage(1, **dict.fromkeys(fields, 0))
     for role in Role:
         where = place(door, role)
         if fields == (FIELDS[role],):
@@ -363,7 +369,7 @@ def test_one_number_and_nothing_else_is_sent(fields: tuple[str, ...]) -> None:
 def test_the_role_does_not_depend_on_the_samples() -> None:
     door = mechanism()
     for i in range(50):
-        where = Place(TERMS, f"device-{i}", 1)
+        where = CheckinPlace(TERMS, f"device-{i}", 1)
         for minibatch in (samples(np.zeros(6)), samples(np.full(6, 1e9), n=77, wrong=True)):
             payload = payload_of(door, minibatch, where, Pseudo())
             fields = [name for name in FIELDS.values() if getattr(payload, name) is not None]
@@ -380,7 +386,7 @@ def test_no_more_checkins_than_agreed() -> None:
     with pytest.raises(InvalidInput, match="must lie in 1 … 3, found 4"):
         payload_of(door, samples(np.ones(6)), where, Pseudo())
     with pytest.raises(Implausible, match="at most 3, found 4") as refusal:
-        door.check(Directed(4, direction=0), where)
+        door.check(DirectionMessage(4, direction=0), where)
     assert refusal.value.kind == "too-many-checkins"
 
 
@@ -487,13 +493,13 @@ def test_what_is_counted_at_an_error() -> None:
 def test_what_a_reading_counts() -> None:
     """Check that each role changes only its own sums."""
     door = mechanism()
-    evaluated = door.read(Directed(1, wrong=1), place(door, Role.EVALUATE))
+    evaluated = door.read(DirectionMessage(1, wrong=1), place(door, Role.EVALUATE))
     assert evaluated == Reading(evaluated=1, errors=evaluated.errors, counted=1)
-    counted = door.read(Directed(1, answer=2), place(door, Role.COUNT))
+    counted = door.read(DirectionMessage(1, answer=2), place(door, Role.COUNT))
     assert counted == Reading(labels=counted.labels, labelled=1)
     assert len(counted.labels) == 3
     assert sum(counted.labels) == pytest.approx(1.0)
-    trained = door.read(Directed(1, direction=3), place(door))
+    trained = door.read(DirectionMessage(1, direction=3), place(door))
     assert trained == Reading(g=trained.g)
 
 
@@ -501,7 +507,7 @@ def readings(door: DirectionMechanism, g: Array, n: int) -> Array:
     """Read the gradients of n devices that have this gradient, with a fixed seed."""
     chance, found = Pseudo(), []
     for i in range(n):
-        where = Place(TERMS, f"device-{i}", 1)
+        where = CheckinPlace(TERMS, f"device-{i}", 1)
         payload = payload_of(door, samples(g), where, chance)
         reading = door.read(payload, where)
         assert reading.g is not None
@@ -552,10 +558,10 @@ def test_an_attacker_pushes_little_harder(epsilon: float) -> None:
     assert door.choice.leverage * m == pytest.approx(3.25, abs=0.005)
     dense = np.random.default_rng(5).normal(size=d)
     for aim in (dense / np.linalg.norm(dense), np.eye(d)[7]):
-        places = [Place(TERMS, f"device-{i}", 1) for i in range(400)]
+        places = [CheckinPlace(TERMS, f"device-{i}", 1) for i in range(400)]
         best = [Codebook(d, where).scores(aim, 1024).argmax() for where in places]
         pushes = [
-            door.read(Directed(1, direction=int(j)), where).g @ aim
+            door.read(DirectionMessage(1, direction=int(j)), where).g @ aim
             for where, j in zip(places, best, strict=True)
         ]
         # An honest device pushes S in the direction of its gradient, on average.
@@ -572,7 +578,7 @@ def test_no_direction_is_longer_than_the_bound() -> None:
     door = mechanism(4.0, 1024, size=40)
     where = place(door)
     longest = max(
-        float(np.abs(door.read(Directed(1, direction=j), where).g).max())  # type: ignore[arg-type]
+        float(np.abs(door.read(DirectionMessage(1, direction=j), where).g).max())  # type: ignore[arg-type]
         for j in range(1024)
     )
     assert longest <= 4 / math.sqrt(2) * door.length / door.choice.pull * (1 + 1e-12)
@@ -581,14 +587,14 @@ def test_no_direction_is_longer_than_the_bound() -> None:
 def test_a_codebook_belongs_to_a_place() -> None:
     """Check that a device decides nothing but the number."""
     door = mechanism(k=1024)
-    payload = Directed(1, direction=5)
+    payload = DirectionMessage(1, direction=5)
     found = {
         tuple(door.read(payload, where).g.tolist())  # type: ignore[union-attr]
         for where in (
-            Place(TERMS, "a", 1),
-            Place(TERMS, "a", 2),
-            Place(TERMS, "b", 1),
-            Place("", "a", 1),
+            CheckinPlace(TERMS, "a", 1),
+            CheckinPlace(TERMS, "a", 2),
+            CheckinPlace(TERMS, "b", 1),
+            CheckinPlace("", "a", 1),
         )
     }
     assert len(found) == 4
@@ -600,7 +606,7 @@ def test_many_are_read_as_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     The fold must not depend on groups.
     """
     door = mechanism()
-    places = [Place(TERMS, f"device-{i}", 1) for i in range(40)]
+    places = [CheckinPlace(TERMS, f"device-{i}", 1) for i in range(40)]
     roles = [door.roles.of(place) for place in places]
     assert set(roles) == set(Role)
     payload = [sent(role, i % door.choice_of(role).k) for i, role in enumerate(roles)]
@@ -617,7 +623,7 @@ def test_many_are_read_as_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_log_of_an_earlier_version_is_named_so() -> None:
     with pytest.raises(InvalidInput, match="An earlier version of crowdml has written this log"):
-        mechanism().read(Directed(1), Place(TERMS, "ana", 1))
+        mechanism().read(DirectionMessage(1), CheckinPlace(TERMS, "ana", 1))
 
 
 def test_the_closest_come_first() -> None:
@@ -646,7 +652,7 @@ def test_a_huge_gradient_is_a_direction_like_any_other() -> None:
 )  # fmt: skip
 def test_the_range_of_a_number_on_the_wire(document: dict[str, Any], valid: int) -> None:
     with nullcontext() if valid else pytest.raises(msgspec.ValidationError):
-        msgspec.convert({"number": 1} | document, Directed)
+        msgspec.convert({"number": 1} | document, DirectionMessage)
 
 
 def test_what_is_known_beforehand() -> None:

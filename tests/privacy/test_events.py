@@ -9,8 +9,8 @@ from crowdml.privacy import (
     CheckinEvent,
     DirectionEvent,
     Loss,
+    MinibatchPart,
     NoiseEvent,
-    Part,
     Release,
     Role,
     Unit,
@@ -20,26 +20,26 @@ from crowdml.privacy import (
 DELTA = 1e-6
 
 
-def noisy(errors_on: Part, labels: float = 0.125, delta: float = 0.0) -> NoiseEvent:
+def noisy(errors_on: MinibatchPart, labels: float = 0.125, delta: float = 0.0) -> NoiseEvent:
     releases = [
-        Release("gradient", Part.TRAINING, 9, 0.5),
+        Release("gradient", MinibatchPart.TRAINING, 9, 0.5),
         Release("errors", errors_on, 1, 0.75),
     ]
     if labels:
-        releases.append(Release("labels", Part.ALL, 2, labels))
-    return NoiseEvent(8, 2 if errors_on is Part.HELDOUT else 0, tuple(releases), delta)
+        releases.append(Release("labels", MinibatchPart.ALL, 2, labels))
+    return NoiseEvent(8, 2 if errors_on is MinibatchPart.HELDOUT else 0, tuple(releases), delta)
 
 
 CASES = [
-    (Part.TRAINING, 0.125, 0.5 + 0.75 + 0.125, 8),
-    (Part.HELDOUT, 0.125, 0.75 + 0.125, 10),
-    (Part.TRAINING, 0.0, 1.25, 8),
-    (Part.HELDOUT, 0.0, 0.75, 10),
+    (MinibatchPart.TRAINING, 0.125, 0.5 + 0.75 + 0.125, 8),
+    (MinibatchPart.HELDOUT, 0.125, 0.75 + 0.125, 10),
+    (MinibatchPart.TRAINING, 0.0, 1.25, 8),
+    (MinibatchPart.HELDOUT, 0.0, 0.75, 10),
 ]
 
 
 @pytest.mark.parametrize(("errors_on", "labels", "level", "n"), CASES)
-def test_cost_of_laplace(errors_on: Part, labels: float, level: float, n: int) -> None:
+def test_cost_of_laplace(errors_on: MinibatchPart, labels: float, level: float, n: int) -> None:
     event = noisy(errors_on, labels)
     assert event.unit is Unit.SAMPLE
     assert event.n_samples == n
@@ -49,7 +49,7 @@ def test_cost_of_laplace(errors_on: Part, labels: float, level: float, n: int) -
 
 
 @pytest.mark.parametrize(("errors_on", "labels", "level", "n"), CASES)
-def test_cost_of_gaussian(errors_on: Part, labels: float, level: float, n: int) -> None:
+def test_cost_of_gaussian(errors_on: MinibatchPart, labels: float, level: float, n: int) -> None:
     """Check that ρ adds up as ε does, and grows with the square of a group."""
     event = noisy(errors_on, labels, DELTA)
     assert event.loss == Loss(rho=level, delta=DELTA)
@@ -63,9 +63,9 @@ def test_dearer_part_counts(delta: float) -> None:
 
     Each sample is in only one of two disjoint parts.
     """
-    gradient = Release("gradient", Part.TRAINING, 9, 1.0)
+    gradient = Release("gradient", MinibatchPart.TRAINING, 9, 1.0)
     for errors, level in ((0.25, 1.0), (4.0, 4.0)):
-        held = Release("errors", Part.HELDOUT, 1, errors)
+        held = Release("errors", MinibatchPart.HELDOUT, 1, errors)
         loss = NoiseEvent(8, 2, (gradient, held), delta).loss
         assert (loss.rho if delta else loss.epsilon) == level
 
@@ -77,7 +77,7 @@ def test_nothing_released_costs_nothing() -> None:
 
 @pytest.mark.parametrize("delta", [0.0, DELTA])
 def test_no_noise_costs_everything(delta: float) -> None:
-    event = NoiseEvent(4, 0, (Release("gradient", Part.TRAINING, 9, math.inf),), delta)
+    event = NoiseEvent(4, 0, (Release("gradient", MinibatchPart.TRAINING, 9, math.inf),), delta)
     assert event.loss.total == event.whole_loss.total == math.inf
 
 
@@ -90,7 +90,11 @@ def test_cost_of_a_direction_is_for_everything(role: Role) -> None:
 
 @pytest.mark.parametrize(
     "fact",
-    [noisy(Part.TRAINING), noisy(Part.TRAINING).releases[0], DirectionEvent(1, Role.EVALUATE, 1.0)],
+    [
+        noisy(MinibatchPart.TRAINING),
+        noisy(MinibatchPart.TRAINING).releases[0],
+        DirectionEvent(1, Role.EVALUATE, 1.0),
+    ],
 )
 def test_facts_do_not_change(fact: CheckinEvent | Release) -> None:
     for field in msgspec.structs.fields(type(fact)):  # type: ignore[arg-type]

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from crowdml.models import Hinge, Huber, Minibatch, Model, Softmax
-from crowdml.privacy import GAUSSIAN, LAPLACE, Law, Levels, NoiseMechanism, Place, bound_features
+from crowdml.privacy import (
+    GAUSSIAN,
+    LAPLACE,
+    CheckinPlace,
+    Law,
+    Levels,
+    NoiseMechanism,
+    bound_features,
+)
 from crowdml.types import Array
 from tests.privacy.law import (
     concentrated,
@@ -22,7 +30,7 @@ from tests.privacy.spy import Spy
 
 LEVELS = Levels(gradient=0.7, errors=0.3, labels=0.13)
 ROUNDING = 1 + 1e-9
-PLACE = Place("00" * 32, "ana", 1)
+PLACE = CheckinPlace("00" * 32, "ana", 1)
 LAW = pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN], ids=lambda law: law.name)
 COST: dict[str, Callable[[list[int], list[int], float], float]] = {
     "laplace": worst_log_ratio,

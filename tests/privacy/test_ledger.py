@@ -11,8 +11,8 @@ from crowdml.privacy import (
     DirectionEvent,
     Ledger,
     Limits,
+    MinibatchPart,
     NoiseEvent,
-    Part,
     Release,
     Role,
     epsilon_of,
@@ -23,7 +23,7 @@ DELTA = 1e-6
 
 
 def checkin(level: float, n: int = 20, delta: float = 0.0) -> NoiseEvent:
-    return NoiseEvent(n, 0, (Release("gradient", Part.TRAINING, 5, level),), delta)
+    return NoiseEvent(n, 0, (Release("gradient", MinibatchPart.TRAINING, 5, level),), delta)
 
 
 def test_empty() -> None:

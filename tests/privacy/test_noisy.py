@@ -15,14 +15,14 @@ from crowdml.privacy import (
     GAUSSIAN,
     LAPLACE,
     Chance,
+    CheckinPlace,
     DirectionEvent,
     Implausible,
     Law,
     Levels,
+    MinibatchPart,
     NoiseMechanism,
-    Noisy,
-    Part,
-    Place,
+    NoiseMessage,
     Role,
     Unit,
 )
@@ -33,7 +33,7 @@ from tests.privacy.pseudo import Pseudo
 from tests.privacy.spy import Spy
 
 SIZE = 6
-PLACE = Place("00" * 32, "ana", 1)
+PLACE = CheckinPlace("00" * 32, "ana", 1)
 LEVELS = Levels(gradient=0.7, errors=0.3, labels=0.13)
 LAW = pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN], ids=lambda law: law.name)
 
@@ -53,11 +53,11 @@ def samples(n: int = 20, g: Array | None = None, w: Array | None = None) -> Give
     )
 
 
-def payload_of(door: NoiseMechanism, given: Given, chance: Chance) -> Noisy:
+def payload_of(door: NoiseMechanism, given: Given, chance: Chance) -> NoiseMessage:
     return door.make_payload(given, door.event(given.n_samples, PLACE), PLACE, chance)
 
 
-def integers(message: Noisy) -> Ints:
+def integers(message: NoiseMessage) -> Ints:
     return np.frombuffer(message.gradient, dtype="<i4").astype(np.int64)
 
 
@@ -199,7 +199,7 @@ def test_extreme_noise_stays_in_int32(law: Law, noise: int) -> None:
     out = payload_of(mechanism(law), samples(), Extreme())
     assert np.abs(integers(out)).tolist() == [2**31 - 1] * SIZE
     assert [abs(count) for count in (out.errors, *out.labels)] == [2**31 - 1] * 4
-    assert msgspec.json.decode(msgspec.json.encode(out), type=Noisy) == out
+    assert msgspec.json.decode(msgspec.json.encode(out), type=NoiseMessage) == out
 
 
 # What it costs
@@ -218,12 +218,12 @@ def test_cost(law: Law, heldout: float, cost: float) -> None:
     assert (event.n_training, event.n_heldout) == (20 - n_heldout, n_heldout)
     assert {r.what: (r.part, r.sensitivity, r.level) for r in event.releases} == {
         "gradient": (
-            Part.TRAINING,
+            MinibatchPart.TRAINING,
             steps(law, event.n_training, door.grid(event.n_training)),
             0.7,
         ),
-        "errors": (Part.HELDOUT if n_heldout else Part.TRAINING, 1, 0.3),
-        "labels": (Part.ALL, law.two_bins(), 0.13),
+        "errors": (MinibatchPart.HELDOUT if n_heldout else MinibatchPart.TRAINING, 1, 0.3),
+        "labels": (MinibatchPart.ALL, law.two_bins(), 0.13),
     }
 
 
@@ -329,7 +329,7 @@ def test_levels_at_the_ends(law: Law, level: float) -> None:
     """
     door = mechanism(law, Levels(level, level, level))
     out = payload_of(door, samples(), Pseudo())
-    assert msgspec.json.decode(msgspec.json.encode(out), type=Noisy) == out
+    assert msgspec.json.decode(msgspec.json.encode(out), type=NoiseMessage) == out
     door.check(out, PLACE)
     assert max(door.plausible_gradient(20), *door.plausible_excess) <= 2**31 - 1
     assert len(msgspec.json.encode(out)) <= door.largest_message
@@ -370,8 +370,8 @@ def test_honest_counts_are_plausible(law: Law, levels: Levels) -> None:
     assert definition.tail(int(0.85 * errors) - 1, scales[0], law.norm) > 1e-9
 
 
-def honest(door: NoiseMechanism) -> Noisy:
-    return Noisy(20, 0, 3, (5, 7, 8), door.grid(20), np.zeros(SIZE, dtype="<i4").tobytes())
+def honest(door: NoiseMechanism) -> NoiseMessage:
+    return NoiseMessage(20, 0, 3, (5, 7, 8), door.grid(20), np.zeros(SIZE, dtype="<i4").tobytes())
 
 
 @LAW
@@ -506,7 +506,7 @@ def test_how_many_bytes_are_sent(size: int) -> None:
     assert mechanism(LAPLACE, size=size).private_bytes == encoded + 4 * 2
     rooms = []
     for d, c in ((3, 1), (300, 100)):
-        longest = Noisy(1, 0, 0, (-(2**31 - 1),) * c, 0, bytes(4 * d))
+        longest = NoiseMessage(1, 0, 0, (-(2**31 - 1),) * c, 0, bytes(4 * d))
         door = mechanism(LAPLACE, size=d, n_classes=c)
         rooms.append(door.largest_message - len(msgspec.json.encode(longest)))
     assert rooms[0] == rooms[1] > 300, "the room for everything else does not depend on the size"

@@ -7,17 +7,17 @@ import pytest
 
 from crowdml.models import Minibatch, Softmax
 from crowdml.privacy import (
+    CheckinPlace,
     Choice,
-    Directed,
     DirectionMechanism,
+    DirectionMessage,
     Loss,
-    Place,
     Role,
     Roles,
     best_closest,
 )
 from crowdml.privacy.direction_channel import FIELDS
-from crowdml.privacy.shown import Watched
+from crowdml.privacy.shown import WatchedMinibatch
 from crowdml.types import Array
 
 SIZE, CLASSES = 6, 3
@@ -34,8 +34,8 @@ HOW = DirectionMechanism(
 )
 
 
-def place_of(role: Role) -> Place:
-    places = (Place("5e", f"ana-{i}", 1) for i in range(100))
+def place_of(role: Role) -> CheckinPlace:
+    places = (CheckinPlace("5e", f"ana-{i}", 1) for i in range(100))
     return next(place for place in places if HOW.roles.of(place) is role)
 
 
@@ -47,7 +47,7 @@ def test_two_probabilities_bound_it(role: Role) -> None:
     assert choice.likely * choice.t + choice.unlikely * (choice.k - choice.t) == pytest.approx(1)
     for gain in (1e-9, 0.01, 0.1, 1.0):
         for j in range(choice.k):
-            p = HOW.probability(Directed(1, **{key: j}), minibatch(gain), place)
+            p = HOW.probability(DirectionMessage(1, **{key: j}), minibatch(gain), place)
             assert choice.unlikely <= p <= choice.likely
 
 
@@ -69,10 +69,10 @@ def test_the_dial_of_another_epsilon() -> None:
 def test_an_example(role: Role, number: int, says: str, title: str) -> None:
     place, payload, choice = (
         place_of(role),
-        Directed(1, **{FIELDS[role]: number}),
+        DirectionMessage(1, **{FIELDS[role]: number}),
         HOW.choice_of(role),
     )
-    shown = HOW.show(payload, Watched(minibatch(1.0)), place, ["a", "b", "c"])
+    shown = HOW.show(payload, WatchedMinibatch(minibatch(1.0)), place, ["a", "b", "c"])
     chosen = shown.chosen
     assert chosen is not None
     assert (shown.rows, shown.more) == ((), 0)
@@ -84,7 +84,7 @@ def test_an_example(role: Role, number: int, says: str, title: str) -> None:
 @pytest.mark.parametrize("role", Role)
 def test_odds_are_a_ratio_of_probabilities(role: Role) -> None:
     place, sides = place_of(role), [minibatch(1.0), minibatch(0.05)]
-    payloads = [Directed(1, **{FIELDS[role]: j}) for j in range(HOW.choice_of(role).k)]
+    payloads = [DirectionMessage(1, **{FIELDS[role]: j}) for j in range(HOW.choice_of(role).k)]
     loss, scores = HOW.odds(payloads, sides, place)["checkin"]
     assert loss == Loss(epsilon=2.0)
     for payload, score in zip(payloads, scores, strict=True):

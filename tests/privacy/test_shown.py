@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from crowdml.privacy import GAUSSIAN, LAPLACE, Law, Levels, Loss, NoiseMechanism, Place
-from crowdml.privacy.shown import Watched
+from crowdml.privacy import GAUSSIAN, LAPLACE, CheckinPlace, Law, Levels, Loss, NoiseMechanism
+from crowdml.privacy.shown import WatchedMinibatch
 from tests.privacy.given import Given
 from tests.privacy.pseudo import Pseudo
 
-PLACE = Place("00" * 32, "ana", 1)
+PLACE = CheckinPlace("00" * 32, "ana", 1)
 LAW = pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN], ids=lambda law: law.name)
 
 
@@ -85,7 +85,7 @@ def test_odds_follow_the_law(law: Law) -> None:
 @pytest.mark.parametrize("heldout", [0.0, 0.25])
 def test_an_example_shows_six_numbers_of_each_kind(heldout: float) -> None:
     made = mechanism(LAPLACE, size=8, heldout=heldout)
-    watched = Watched(Given(np.arange(8) / 32, w=np.zeros(8)))
+    watched = WatchedMinibatch(Given(np.arange(8) / 32, w=np.zeros(8)))
     payload = made.make_payload(watched, made.event(20), PLACE, Pseudo())
     shown = made.show(payload, watched, PLACE, ["a", "b", "c"])
     ((training, _),) = watched.asked
@@ -102,7 +102,10 @@ def test_an_example_shows_six_numbers_of_each_kind(heldout: float) -> None:
 
 
 def test_an_example_that_shows_everything() -> None:
-    made, watched = mechanism(LAPLACE), Watched(Given(np.array([0.5, 0.25]), w=np.zeros(2)))
+    made, watched = (
+        mechanism(LAPLACE),
+        WatchedMinibatch(Given(np.array([0.5, 0.25]), w=np.zeros(2))),
+    )
     payload = made.make_payload(watched, made.event(20), PLACE, Pseudo())
     shown = made.show(payload, watched, PLACE, ["a", "b", "c"])
     assert (len(shown.rows), shown.more) == (2 + 1 + 3, 0)

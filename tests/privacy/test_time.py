@@ -16,7 +16,7 @@ import pytest
 import tests.vectors
 from crowdml.device.for_you import tally
 from crowdml.models import MODELS, Minibatch
-from crowdml.privacy import Codebook, DirectionMechanism, Place, SystemChance, bound_features
+from crowdml.privacy import CheckinPlace, Codebook, DirectionMechanism, SystemChance, bound_features
 from crowdml.privacy.codebook import FINEST, in_whole_numbers
 from crowdml.privacy.features import check_target
 from crowdml.types import Array
@@ -89,7 +89,7 @@ def watch(
     monkeypatch.setattr(Codebook, "scores", look)
     work.clear()
     slow.clear()
-    place = Place("00", "ana", 1)
+    place = CheckinPlace("00", "ana", 1)
     minibatch = Minibatch(model, counted(w), counted(x), counted(y))
     door.make_payload(minibatch, door.event(len(x), place), place, SystemChance())
     tally(model, counted(w), counted(x), counted(y))
@@ -138,7 +138,7 @@ def test_rounding_loses_little(size: int) -> None:
 def test_scores_are_exact() -> None:
     """Check exact scores where all numbers are as large as possible and a codeword is long."""
     size = 30_000
-    book, whole = Codebook(size, Place("00", "ana", 1)), np.full(size, float(FINEST))
+    book, whole = Codebook(size, CheckinPlace("00", "ana", 1)), np.full(size, float(FINEST))
     whole[::3] -= 1
     words = [book.codeword(j) for j in range(20)]
     assert book.scores(whole, 20).tolist() == [int(word @ whole.astype(np.int64)) for word in words]

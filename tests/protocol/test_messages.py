@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crowdml.protocol import CheckinAnswer, Checkout, Enrol, State
-from tests.checkins import NoisyCheckin
+from tests.checkins import NoiseCheckin
 
 GOOD: dict[str, Any] = {
     "id": "AbC-_0123456789x",
@@ -25,7 +25,7 @@ GOOD: dict[str, Any] = {
 
 counts = st.integers(-(2**31) + 1, 2**31 - 1)
 checkins = st.builds(
-    NoisyCheckin,
+    NoiseCheckin,
     id=st.from_regex(r"\A[A-Za-z0-9_-]{16,64}\Z"),
     version=st.integers(0, 2**53),
     terms=st.from_regex(r"\A[0-9a-f]{64}\Z"),
@@ -40,9 +40,9 @@ checkins = st.builds(
 
 @settings(deadline=None)
 @given(checkins)
-def test_checkin_round_trip(checkin: NoisyCheckin) -> None:
+def test_checkin_round_trip(checkin: NoiseCheckin) -> None:
     data = msgspec.json.encode(checkin)
-    assert msgspec.json.decode(data, type=NoisyCheckin) == checkin
+    assert msgspec.json.decode(data, type=NoiseCheckin) == checkin
     assert set(json.loads(data)) == set(GOOD)
 
 
@@ -54,7 +54,7 @@ def test_checkout_round_trip(version: int, state: State, parameters: bytes) -> N
 
 
 def test_good_checkin() -> None:
-    checkin = msgspec.convert(GOOD, NoisyCheckin)
+    checkin = msgspec.convert(GOOD, NoiseCheckin)
     assert checkin.gradient == b"\x01\0\0\0\xfe\xff\xff\xff"
 
 
@@ -74,7 +74,7 @@ def test_good_checkin() -> None:
 def test_rejects(name: str, value: Any) -> None:
     """Check one wrong value; `tests/server/http/test_bad_input.py` sends all others to a server."""
     with pytest.raises(msgspec.ValidationError):
-        msgspec.json.decode(json.dumps({**GOOD, name: value}), type=NoisyCheckin)
+        msgspec.json.decode(json.dumps({**GOOD, name: value}), type=NoiseCheckin)
 
 
 def test_enrol_rejects_unknown_fields_and_answers_may_grow() -> None:

@@ -29,7 +29,7 @@ from crowdml.protocol import (
     terms_hash,
 )
 from crowdml.server.http.routes import ROUTES
-from tests.checkins import DirectedCheckin, NoisyCheckin
+from tests.checkins import DirectionCheckin, NoiseCheckin
 from tests.protocol.files import task_file
 
 DOCUMENT: dict[str, Any] = json.loads(msgspec.json.encode(openapi("1.2.3")))
@@ -132,10 +132,10 @@ def _view() -> TaskView:
 
 
 MESSAGES: list[Any] = [
-    DirectedCheckin(id="a" * 16, version=1, terms="0" * 64, number=1, direction=1023),
-    DirectedCheckin(id="a" * 16, version=1, terms="0" * 64, number=2, wrong=1),
-    DirectedCheckin(id="a" * 16, version=1, terms="0" * 64, number=3, answer=9),
-    NoisyCheckin(
+    DirectionCheckin(id="a" * 16, version=1, terms="0" * 64, number=1, direction=1023),
+    DirectionCheckin(id="a" * 16, version=1, terms="0" * 64, number=2, wrong=1),
+    DirectionCheckin(id="a" * 16, version=1, terms="0" * 64, number=3, answer=9),
+    NoiseCheckin(
         id="a" * 16, version=1, terms="0" * 64, samples=20, heldout=0, errors=-1, labels=(1, 2),
         grid=-20, gradient=b"1234",
     ),

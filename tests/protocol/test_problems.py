@@ -10,7 +10,7 @@ import pytest
 import crowdml.privacy
 import crowdml.server
 from crowdml.errors import Rejected
-from crowdml.phrase import Phrase, Plain
+from crowdml.phrase import Phrase, PlainText
 from crowdml.protocol import PROBLEMS, problem_document, read_problem, rejected
 
 SERVER = Path(crowdml.server.__file__).parent
@@ -75,7 +75,7 @@ def test_a_template_that_does_not_make_the_detail_is_ignored(
     body = json.dumps(problem | {"template": template, "values": values}).encode()
     found = read_problem(500, body)
     assert found.detail == str(found.phrase) == "1,200 samples, found none."
-    assert isinstance(found.phrase, Plain)
+    assert isinstance(found.phrase, PlainText)
     assert not found.extra.keys() & {"template", "values"}
 
 

@@ -13,7 +13,7 @@ from crowdml.errors import InvalidTask, Mistake
 from crowdml.phrase import Phrase
 from crowdml.protocol import Review, Task, Terms, fields_of, rule
 from crowdml.protocol.task_file import TaskFile
-from tests.checkins import NoisyCheckin
+from tests.checkins import NoiseCheckin
 from tests.protocol.files import FIELDS, task_file
 from tests.protocol.test_messages import GOOD
 from tests.protocol.test_wording import BANNED
@@ -323,24 +323,24 @@ json_values = st.recursive(
 def test_a_check_in_is_rejected_exactly_where_a_mistake_is_found(name: str, value: Any) -> None:
     document = json.dumps({**GOOD, name: value})
     try:
-        msgspec.json.decode(document, type=NoisyCheckin)
+        msgspec.json.decode(document, type=NoiseCheckin)
     except msgspec.ValidationError:
         expected = [name]
     else:
         expected = []
-    review = Review(msgspec.json.decode(document), NoisyCheckin, "the body")
+    review = Review(msgspec.json.decode(document), NoiseCheckin, "the body")
     assert [mistake.field for mistake in review.mistakes] == expected
 
 
 def test_the_number_of_named_unknown_fields_is_limited() -> None:
     document = GOOD | {f"colour {n}": n for n in range(10_000)}
-    mistakes = Review(document, NoisyCheckin, "the body").mistakes
+    mistakes = Review(document, NoiseCheckin, "the body").mistakes
     assert sum(len(str(mistake)) for mistake in mistakes) < 3000
 
 
 @pytest.mark.parametrize("document", [[], None, 3, "checkin"])
 def test_no_table_at_all(document: Any) -> None:
-    (mistake,) = Review(document, NoisyCheckin, "the body").mistakes
+    (mistake,) = Review(document, NoiseCheckin, "the body").mistakes
     assert str(mistake).startswith("the body must be a table with the fields samples, ")
 
 

@@ -12,13 +12,13 @@ from crowdml.phrase import Phrase
 from crowdml.protocol import Enrol, Terms, fields_of
 from crowdml.protocol.task_file import TaskFile
 from crowdml.protocol.wording import cut, in_words, shown
-from tests.checkins import DirectedCheckin, NoisyCheckin
+from tests.checkins import DirectionCheckin, NoiseCheckin
 
 ONE_X = {"words": Phrase("one x")}
 BANNED = re.compile(r"`|\b(regex|objects?|arrays?|msgspec|expected|matching|str|int|required)\b")
 
 
-@pytest.mark.parametrize("document", [TaskFile, Terms, DirectedCheckin, NoisyCheckin, Enrol])
+@pytest.mark.parametrize("document", [TaskFile, Terms, DirectionCheckin, NoiseCheckin, Enrol])
 def test_every_field_has_words(document: Any) -> None:
     for name, field in fields_of(document):
         words = str(in_words(field.type))

@@ -5,23 +5,23 @@ from pathlib import Path
 import pytest
 
 from crowdml.reproduction import reproduce, write_report
-from crowdml.reproduction.beyond import BATCHES, EPSILONS, Beyond, go_beyond
+from crowdml.reproduction.beyond import BATCHES, EPSILONS, DatasetResults, go_beyond
 from crowdml.simulation import load_digits
 
 
 @pytest.fixture(scope="module")
-def found() -> dict[str, Beyond]:
+def found() -> dict[str, DatasetResults]:
     return go_beyond(lambda name: load_digits(), trials=1)
 
 
-def test_every_mechanism_batch_and_epsilon(found: dict[str, Beyond]) -> None:
+def test_every_mechanism_batch_and_epsilon(found: dict[str, DatasetResults]) -> None:
     for each in found.values():
         assert len(each.rows) == 3 * len(BATCHES) * len(EPSILONS)
         assert each.central < each.guess
 
 
 def test_a_person_loses_epsilon_by_a_direction_and_more_by_noise(
-    found: dict[str, Beyond],
+    found: dict[str, DatasetResults],
 ) -> None:
     for row in found["mnist"].rows:
         if row.mechanism == "direction":
@@ -30,7 +30,7 @@ def test_a_person_loses_epsilon_by_a_direction_and_more_by_noise(
             assert row.per_person == pytest.approx(row.batch * row.epsilon)
 
 
-def test_more_epsilon_is_less_error(found: dict[str, Beyond]) -> None:
+def test_more_epsilon_is_less_error(found: dict[str, DatasetResults]) -> None:
     each = found["mnist"]
     assert each.error("direction", 5, 10.0) < each.error("direction", 5, 1.0)
 

@@ -5,11 +5,11 @@ import math
 import msgspec
 import numpy as np
 
-from crowdml.privacy import DirectionMechanism, NoiseMechanism, Place, Role
+from crowdml.privacy import CheckinPlace, DirectionMechanism, NoiseMechanism, Role
 from crowdml.protocol import Task
 from crowdml.server.database.store import DeviceRow
 from crowdml.server.log.decision import Arrival
-from tests.checkins import DirectedCheckin
+from tests.checkins import DirectionCheckin
 from tests.server.learning import message, noisy
 
 __all__ = ["miscounting", "people", "responding"]
@@ -61,8 +61,8 @@ def responding(
     made = []
     for i, device in enumerate(people(task, n)):
         checkin = message(task, device.name, 1, seed=i)
-        assert isinstance(checkin, DirectedCheckin)
-        role = mechanism.roles.of(Place(checkin.terms, device.name, 1))
+        assert isinstance(checkin, DirectionCheckin)
+        role = mechanism.roles.of(CheckinPlace(checkin.terms, device.name, 1))
         if role is Role.EVALUATE:
             wrong = respond(int(rng.random() < error), 2)
             checkin = msgspec.structs.replace(checkin, wrong=wrong)

@@ -16,7 +16,7 @@ from crowdml.server.database.tokens import token_sha256
 from crowdml.server.log.decision import Arrival
 from crowdml.server.log.fold import Fold
 from crowdml.server.log.learner import Learner
-from tests.checkins import DirectedCheckin, NoisyCheckin
+from tests.checkins import DirectionCheckin, NoiseCheckin
 from tests.servers import checkin, directed
 
 __all__ = [
@@ -41,15 +41,15 @@ def message(task: Task, device: str, number: int, seed: int) -> Checkin:
     kind = checkin_type(task.terms.mechanism().payload_type)
     body = (
         directed(task, device, number, seed)
-        if kind is DirectedCheckin
+        if kind is DirectionCheckin
         else checkin(task, seed, samples=3 + seed % 5)
     )
     found: Checkin = msgspec.json.decode(body, type=kind)
     return found
 
 
-def noisy(task: Task, seed: int = 0, samples: int | None = None) -> NoisyCheckin:
-    return msgspec.json.decode(checkin(task, seed, samples), type=NoisyCheckin)
+def noisy(task: Task, seed: int = 0, samples: int | None = None) -> NoiseCheckin:
+    return msgspec.json.decode(checkin(task, seed, samples), type=NoiseCheckin)
 
 
 def changed(arrival: Arrival, **changes: object) -> Arrival:

@@ -8,7 +8,7 @@ import pytest
 
 from crowdml.models import Minibatch
 from crowdml.optim import OPTIMIZERS
-from crowdml.privacy import Place, SystemChance
+from crowdml.privacy import CheckinPlace, SystemChance
 from crowdml.protocol import MECHANISMS, Task, terms_hash
 from crowdml.server.database.entry import LogEntry
 from crowdml.server.log.fold import Fold
@@ -84,7 +84,7 @@ def test_a_planned_and_a_live_crowd_agree(mechanism: str, kind: str) -> None:
     for i in range(CHECKINS):
         rows = rng.choice(len(x), task.terms.collection.batch, replace=False)
         minibatch = Minibatch(fold.model, fold.w, x[rows], data.y_train[rows])
-        place = Place(terms, f"device-{i % DEVICES}", 1 + i // DEVICES)
+        place = CheckinPlace(terms, f"device-{i % DEVICES}", 1 + i // DEVICES)
         payload: Any = made.make_payload(minibatch, made.event(len(rows), place), place, chance)
         if i % 15 == 4:  # the first long gradient comes while the first limit holds
             payload = lengthened(payload)

@@ -23,6 +23,7 @@ from crowdml.privacy import (
     GAUSSIAN,
     LAPLACE,
     CheckinEvent,
+    CheckinPlace,
     Choice,
     Codebook,
     DirectionEvent,
@@ -31,10 +32,9 @@ from crowdml.privacy import (
     Levels,
     Limits,
     Loss,
+    MinibatchPart,
     NoiseEvent,
     NoiseMechanism,
-    Part,
-    Place,
     Release,
     Role,
     Roles,
@@ -161,7 +161,7 @@ def zcdp(case: Case) -> Case:
 
 
 def codebooks(case: Case) -> Case:
-    place = Place(case["terms_sha256"], case["device"], case["number"])
+    place = CheckinPlace(case["terms_sha256"], case["device"], case["number"])
     book = Codebook(case["size"], place)
     return {
         "codewords": [book.codeword(j).tolist() for j in case["which"]],
@@ -231,7 +231,7 @@ def choice(case: Case) -> Case:
 def roles(case: Case) -> Case:
     shares = Roles(case["evaluators"], case["counters"])
     mechanism = DirectionMechanism(4.0, 8, 1, size=3, n_classes=3, roles=shares)
-    place = Place(case["terms_sha256"], case["device"], case["number"])
+    place = CheckinPlace(case["terms_sha256"], case["device"], case["number"])
     return {"role": mechanism.event(1, place).role.value}
 
 
@@ -251,7 +251,7 @@ def noisy(case: Case) -> Case:
     minibatch = _Looked(case)
     event = mechanism.event(minibatch.n_samples)
     given = Given(case["noise"], case["draws"])
-    payload = mechanism.make_payload(minibatch, event, Place("", "", 1), given)
+    payload = mechanism.make_payload(minibatch, event, CheckinPlace("", "", 1), given)
     return {
         "sensitivity": {release.what: release.sensitivity for release in event.releases},
         "loss": _number(event.loss.total),
@@ -305,7 +305,7 @@ def letters(case: Case) -> Case:
     """Go the whole way from a minibatch to a message, with the random numbers given."""
     agreed = Terms.parse(case["terms"])
     sha256 = terms_hash(case["terms"])
-    place = Place(sha256, case["device"], case["number"])
+    place = CheckinPlace(sha256, case["device"], case["number"])
     exported = case["exported"] and np.array(case["exported"])
     mechanism, model = agreed.mechanism(), agreed.make_model()
     minibatch = Minibatch(model, *_arrays(case), exported)
@@ -406,7 +406,7 @@ def _event(event: Case) -> CheckinEvent:
     if "epsilon" in event:
         return DirectionEvent(event["number"], Role(event["role"]), event["epsilon"])
     releases = tuple(
-        Release(r["what"], Part(r["part"]), r["sensitivity"], float(r["level"]))
+        Release(r["what"], MinibatchPart(r["part"]), r["sensitivity"], float(r["level"]))
         for r in event["releases"]
     )
     return NoiseEvent(event["n_training"], event["n_heldout"], releases, event["delta"])

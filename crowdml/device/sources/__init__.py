@@ -12,7 +12,7 @@ from crowdml.device.sources.address import (
     read_listen_address,
     read_phone_address,
 )
-from crowdml.device.sources.feed import MOST_BAD, Fed, feed
+from crowdml.device.sources.feed import MOST_BAD, SourceCounts, feed
 from crowdml.device.sources.files import SourcePlace, read_source
 from crowdml.device.sources.form import SampleForm
 from crowdml.device.sources.formats import FORMATS
@@ -20,7 +20,7 @@ from crowdml.device.sources.inputs import read_inputs
 from crowdml.device.sources.intake import Intake
 from crowdml.device.sources.listener import Listener
 from crowdml.device.sources.live import LiveSource, run_live
-from crowdml.device.sources.look import FirstLook, doubt_about
+from crowdml.device.sources.look import FirstRowsCheck, doubt_about
 from crowdml.device.sources.phyphox import PhyphoxPhone
 from crowdml.device.sources.pipe import Pipe
 from crowdml.device.sources.recording import read_recording
@@ -29,8 +29,7 @@ from crowdml.device.sources.sensing import features_of
 __all__ = [
     "FORMATS",
     "MOST_BAD",
-    "Fed",
-    "FirstLook",
+    "FirstRowsCheck",
     "Intake",
     "ListenAddress",
     "Listener",
@@ -39,6 +38,7 @@ __all__ = [
     "PhyphoxPhone",
     "Pipe",
     "SampleForm",
+    "SourceCounts",
     "SourcePlace",
     "TopicAddress",
     "doubt_about",

@@ -110,7 +110,7 @@ class MessageDesk:
             self._on_skip(hint)
             return KNOW, self._intake.doubt or str(hint)
         except InvalidSample as error:
-            self._intake.fed.skipped += 1
+            self._intake.counts.skipped += 1
             self._on_skip(error)
             return KNOW if "clock" in str(error) else 400, str(error)
         except DeviceError as error:
@@ -122,11 +122,11 @@ class MessageDesk:
 
     def page(self, url: str) -> str:
         """Return the page that a browser shows at the address."""
-        fed, url = self._intake.fed, self.url or url
+        counts, url = self._intake.counts, self.url or url
         # The link has no place for a password.
         setup = "" if self.asks_for_password else _setup(self._intake.setup_link(url))
         qr = "" if setup else _qr_code(url)  # one code on a page, so that nobody scans the other
-        return PAGE.format(setup=setup, url=escape(url), qr=qr, n=fed.lines, kept=fed.kept)
+        return PAGE.format(setup=setup, url=escape(url), qr=qr, n=counts.lines, kept=counts.kept)
 
 
 def _setup(link: str) -> str:

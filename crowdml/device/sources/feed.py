@@ -10,7 +10,7 @@ from crowdml.device.outcome import Outcome
 from crowdml.device.position import Position
 from crowdml.device.sources.files import SourcePlace, read_source
 from crowdml.device.sources.form import Sample, SampleForm
-from crowdml.device.sources.look import LOOKED_AT, FirstLook
+from crowdml.device.sources.look import LOOKED_AT, FirstRowsCheck
 from crowdml.device.sources.recording import read_recording
 from crowdml.errors import InvalidSample
 from crowdml.tables import CsvDialect, check_kind
@@ -26,7 +26,7 @@ MADE_ROOM = (Outcome.CHECKED_IN, Outcome.COLLECTED)
 
 
 @dataclass
-class Fed:
+class SourceCounts:
     """Count what became of the samples of a source.
 
     Args:
@@ -71,9 +71,9 @@ def feed(
     every: float | None = None,
     on_skip: Callable[[InvalidSample], None] = lambda error: None,
     on_note: Callable[[str], None] = lambda note: None,
-    on_line: Callable[[Fed], None] = lambda fed: None,
+    on_line: Callable[[SourceCounts], None] = lambda counts: None,
     on_doubt: Callable[[str], bool] = lambda said: False,
-) -> Fed:
+) -> SourceCounts:
     """Give every sample of a source to the device, from where the last run stopped.
 
     Args:
@@ -99,7 +99,7 @@ def feed(
     source = str(source)
     path = None if again else SourcePlace.path(source)
     place = SourcePlace(source, device.position(path) if path else None, device.trail(again))
-    fed, before = Fed(place.start), device.n_answered
+    counts, before = SourceCounts(place.start), device.n_answered
     labels = device.terms.target.labels
     samples = (
         read_recording(source, device.terms.features, labels, place, every)
@@ -109,7 +109,7 @@ def feed(
         )
     )
     bad = 0
-    look = FirstLook(device, on_doubt, known=place.start > 0)
+    look = FirstRowsCheck(device, on_doubt, known=place.start > 0)
     placed = _placed(samples, place)
     if SourcePlace.path(source) and not place.start:
         # A file can be read again, so none of its samples is taken before its first rows are
@@ -118,33 +118,33 @@ def feed(
         look.at([sample[0] for sample, _, _ in first if not isinstance(sample, InvalidSample)])
         placed = chain(first, placed)
     for sample, position, line in placed:
-        fed.lines = line
-        on_line(fed)
+        counts.lines = line
+        on_line(counts)
         try:
             outcome = _add(device, sample, position, line, wait, look)
         except InvalidSample as error:
             if strict:
                 raise
-            fed.skipped += 1
+            counts.skipped += 1
             on_skip(error)
             bad += 1
-            fed.gave_up = bad >= MOST_BAD
-            if fed.gave_up:
+            counts.gave_up = bad >= MOST_BAD
+            if counts.gave_up:
                 break
             continue
         bad = 0
         if outcome in (Outcome.FULL, Outcome.ENDED):
-            fed.stopped = True
+            counts.stopped = True
             break
         if outcome is Outcome.TAKEN:
-            fed.taken += 1
+            counts.taken += 1
         else:
-            fed.kept += 1
-    fed.outcome = device.flush(wait)
-    if fed.stopped and fed.outcome in MADE_ROOM:
-        fed.outcome = Outcome.WAITING  # lines are left, so the run must not end as a success
-    fed.lines, fed.answered = place.lines, device.n_answered - before
-    return fed
+            counts.kept += 1
+    counts.outcome = device.flush(wait)
+    if counts.stopped and counts.outcome in MADE_ROOM:
+        counts.outcome = Outcome.WAITING  # lines are left, so the run must not end as a success
+    counts.lines, counts.answered = place.lines, device.n_answered - before
+    return counts
 
 
 def _placed(samples: Iterable[Sample | InvalidSample], place: SourcePlace) -> Iterator[Placed]:
@@ -159,7 +159,7 @@ def _add(
     position: Position | None,
     line: int,
     wait: float,
-    look: FirstLook,
+    look: FirstRowsCheck,
 ) -> Outcome:
     if isinstance(sample, InvalidSample):
         raise sample

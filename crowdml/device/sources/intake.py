@@ -12,10 +12,10 @@ from crowdml.device.account import Trail
 from crowdml.device.agreement import Agreement
 from crowdml.device.outcome import Outcome
 from crowdml.device.position import Position, TakenBefore
-from crowdml.device.sources.feed import Fed
+from crowdml.device.sources.feed import SourceCounts
 from crowdml.device.sources.formats import FORMATS, SECOND, Batch, SensorLogger, settings_link
-from crowdml.device.sources.look import LiveLook
-from crowdml.device.sources.sensing import Taken, rarer
+from crowdml.device.sources.look import LiveRowsCheck
+from crowdml.device.sources.sensing import TakenSample, rarer
 from crowdml.device.sources.stream import SKEW, Label, Stream, StreamMemory
 from crowdml.device.store import DeviceStore
 from crowdml.device.values import label_of
@@ -56,7 +56,7 @@ class Intake:
         clock: Callable[[], int] = time.time_ns,
         on_skip: Callable[[InvalidSample], None] = lambda error: None,
     ) -> None:
-        self.fed = Fed(0)
+        self.counts = SourceCounts(0)
         self.clock = clock
         self._store = store
         self._on_skip = on_skip
@@ -67,8 +67,8 @@ class Intake:
         self.format = FORMATS[format](sensor.kind)
         self._sensor = rarer(sensor, every)
         self._streams: dict[str, Stream] = {}
-        self._look = LiveLook(store, format)
-        self._aside: list[tuple[str, Stream, Taken]] = []
+        self._look = LiveRowsCheck(store, format)
+        self._aside: list[tuple[str, Stream, TakenSample]] = []
         self._barren = 0
         self._changed = self.clock()
 
@@ -194,7 +194,7 @@ class Intake:
         stream.accept(batch, read_label, self._read_label(self.label or ""))
         self._changed = self.clock()
         self._drain(batch.stream, stream)
-        self.fed.lines += 1
+        self.counts.lines += 1
         self._barren = 0 if batch.readings else self._barren + bool(batch.foreign)
         if self._barren == BARREN:
             self._barren = 0
@@ -229,7 +229,7 @@ class Intake:
 
     def _drain(self, path: str, stream: Stream, everything: bool = False) -> bool:
         """Keep the samples that are due; return False without room for more."""
-        room, n_kept = self._has_room() and not self.doubt, self.fed.kept
+        room, n_kept = self._has_room() and not self.doubt, self.counts.kept
         if room:
             for taken in stream.drain(everything):
                 for sample in taken:
@@ -237,14 +237,14 @@ class Intake:
                 room = self._has_room() and not self.doubt
                 if not room:
                     break
-        if self.format.forgotten or self.fed.kept > n_kept:
+        if self.format.forgotten or self.counts.kept > n_kept:
             self._store.streams.write(path, msgspec.msgpack.encode(stream.memory))
         return room
 
     def _has_room(self) -> bool:
         return self._store.n_samples < self._agreement.terms.collection.buffer
 
-    def _keep(self, path: str, stream: Stream, sample: Taken) -> None:
+    def _keep(self, path: str, stream: Stream, sample: TakenSample) -> None:
         if not self._look.before(self._agreement.terms, sample.x):
             self._aside.append((path, stream, sample))
             self._news.set()
@@ -252,7 +252,7 @@ class Intake:
         try:
             x, y = self._agreement.features(sample.x.tolist()), self._agreement.target(sample.y)
         except InvalidSample as error:
-            self.fed.skipped += 1
+            self.counts.skipped += 1
             return self._on_skip(error)
         known_by = f"{path}\n{sample.time!r}\n".encode() + sample.x.tobytes()
         mark = self._trail.mark(sha256(known_by).hexdigest())
@@ -262,12 +262,12 @@ class Intake:
         try:
             kept = self._store.add(x, y, most, position, durable=self.format.forgotten)
         except TakenBefore:
-            self.fed.taken += 1
+            self.counts.taken += 1
             return None
         if kept is None:  # another process has filled the buffer in between
-            self.fed.skipped += 1
+            self.counts.skipped += 1
             return self._on_skip(InvalidSample("not kept, because the buffer is full."))
-        self.fed.kept += 1
+        self.counts.kept += 1
         self._news.set()
         return None
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from crowdml.device.device import Device
-from crowdml.device.sources.feed import Fed
+from crowdml.device.sources.feed import SourceCounts
 from crowdml.device.sources.intake import Intake
 
 PULSE = 0.5
@@ -28,7 +28,7 @@ def run_live(
     stopped: Callable[[], bool] = lambda: False,
     wait: float = 0.0,
     on_doubt: Callable[[str], bool] = lambda said: False,
-) -> Fed:
+) -> SourceCounts:
     """Take messages and check in, until stopped, or until the source or the task has ended.
 
     Args:
@@ -39,16 +39,16 @@ def run_live(
     Raises:
         DoubtfulRows: `on_doubt` has answered no. Nothing was spent, and none of the rows is kept.
     """
-    fed, before, goes_on = intake.fed, device.n_answered, True
+    counts, before, goes_on = intake.counts, device.n_answered, True
     try:
         while goes_on and not (stopped() or device.ended):
             goes_on = source.poll(PULSE)
             intake.flush_if_quiet()
             intake.settle(on_doubt)
-            fed.outcome = device.sync()
+            counts.outcome = device.sync()
     finally:
         source.close()
     intake.finish(on_doubt)
-    fed.outcome = device.sync() if goes_on else device.flush(wait)
-    fed.answered = device.n_answered - before
-    return fed
+    counts.outcome = device.sync() if goes_on else device.flush(wait)
+    counts.answered = device.n_answered - before
+    return counts

@@ -24,7 +24,7 @@ REMEDY = "Check the units and the order of the columns. To use these rows anyway
 APP_REMEDY = "Check the sensor and the units in the app. To use these rows anyway, add --yes."
 
 
-class FirstLook:
+class FirstRowsCheck:
     """Check the rows of a source before its first check-in.
 
     Nothing is sent, and nothing is spent: only this device sees the rows.
@@ -66,7 +66,7 @@ class FirstLook:
                 raise
 
 
-class LiveLook:
+class LiveRowsCheck:
     """Check the first samples of a sensor app before the first check-in that would use them.
 
     The device's file has the rows until the look, so that a device that is started again looks at

@@ -35,12 +35,12 @@ class Pipe:
         threading.Thread(target=self._read, args=(lines,), daemon=True).start()
 
     def poll(self, seconds: float) -> bool:
-        n_kept = self._intake.fed.kept
+        n_kept = self._intake.counts.kept
         try:
             found = self._waiting.get(timeout=seconds)
             while found:
                 self._take(*found)
-                if self._intake.fed.kept > n_kept or self._intake.doubt:
+                if self._intake.counts.kept > n_kept or self._intake.doubt:
                     return True  # it may be time to check in, or to ask the person
                 found = self._waiting.get_nowait()
         except queue.Empty:
@@ -73,7 +73,7 @@ class Pipe:
             if outcome is Outcome.FULL:
                 raise InvalidSample("not kept, because the buffer is full and a pipe cannot wait.")
         except InvalidSample as error:
-            self._intake.fed.skipped += 1
+            self._intake.counts.skipped += 1
             self._on_skip(error)
 
 

@@ -15,7 +15,7 @@ FLOOR = 2.0**-40
 """A bin below this share of the largest reading, for each reading, is rounding: it counts as 0."""
 
 
-class Taken(NamedTuple):
+class TakenSample(NamedTuple):
     """Hold a sample with its time and its window."""
 
     time: float
@@ -73,7 +73,7 @@ class Sensing:
             self._last_label,
         )
 
-    def push(self, time: float, reading: float, label: str | float | None) -> list[Taken]:
+    def push(self, time: float, reading: float, label: str | float | None) -> list[TakenSample]:
         """Add a reading, with the label None if unknown; return the samples that it completes.
 
         A reading that is not a finite number, or not newer than the last one, is skipped.
@@ -93,7 +93,7 @@ class Sensing:
         self._newest, self._reading, self._label = time, reading, label
         return taken
 
-    def _tick(self, time: float) -> list[Taken]:
+    def _tick(self, time: float) -> list[TakenSample]:
         self._window.append(self._reading)
         sensor, label = self._sensor, self._label
         due = len(self._window) == sensor.window and time - self._last_time >= sensor.every
@@ -102,7 +102,7 @@ class Sensing:
             return []
         self._last_time, self._last_label = time, label
         window = np.array(self._window)
-        return [Taken(time, window, features_of(sensor, self._count, window), label)]
+        return [TakenSample(time, window, features_of(sensor, self._count, window), label)]
 
 
 def rarer(sensor: Sensor, every: float | None) -> Sensor:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from crowdml.device.sources.formats import SECOND, Batch
-from crowdml.device.sources.sensing import Sensing, SensingMemory, Taken
+from crowdml.device.sources.sensing import Sensing, SensingMemory, TakenSample
 from crowdml.protocol import Sensor
 
 LARGEST_OFFSET_ERROR = 2 * SECOND
@@ -121,7 +121,7 @@ class Stream:
         elif time >= memory.labelled:
             memory.label, memory.labelled = label, time
 
-    def drain(self, everything: bool = False) -> Iterator[list[Taken]]:
+    def drain(self, everything: bool = False) -> Iterator[list[TakenSample]]:
         """Use the readings that are due; `memory` is up to date between two results."""
         memory = self._memory
         limit = memory.horizon if everything else memory.horizon - self._lateness

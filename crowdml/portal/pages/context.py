@@ -6,7 +6,7 @@ from crowdml.portal.pages.attempts import Attempts
 from crowdml.portal.pages.planner import Planner
 from crowdml.portal.pictures import Gallery
 from crowdml.portal.words import Example
-from crowdml.server.http import Front
+from crowdml.server.http import PublicAddress
 from crowdml.server.log import Learner
 from crowdml.server.service import Service
 
@@ -33,8 +33,8 @@ def service_of(request: Request) -> Service:
     return service
 
 
-def front_of(request: Request) -> Front:
-    front: Front = request.app.state.front
+def front_of(request: Request) -> PublicAddress:
+    front: PublicAddress = request.app.state.front
     return front
 
 

@@ -45,7 +45,7 @@ HARDSHIP_FIELDS = (
 )
 
 
-class Hardships(NamedTuple):
+class CrowdHardships(NamedTuple):
     """Hold the answers of the form.
 
     They are the share of devices that leave, the delay as a share of the task's time, and the
@@ -57,7 +57,7 @@ class Hardships(NamedTuple):
     skew: str = ""
 
     @classmethod
-    def of(cls, posted: Mapping[str, str]) -> "Hardships":
+    def of(cls, posted: Mapping[str, str]) -> "CrowdHardships":
         """Read the answers from a form; an unknown value counts as the first choice."""
         known = {field.key: dict(field.choices) for field in HARDSHIP_FIELDS}
         found = {key: posted.get(key, "") for key in known}
@@ -66,7 +66,7 @@ class Hardships(NamedTuple):
     def options(self, samples: int, labels: bool) -> dict[str, str]:
         """Return options of `crowdml plan`, for a crowd with this total number of samples.
 
-        >>> Hardships(delay="0.1", skew="1").options(5000, labels=True)
+        >>> CrowdHardships(delay="0.1", skew="1").options(5000, labels=True)
         {'--delay': '500', '--skew': '1'}
         """
         delay = f"{float(self.delay) * samples:g}" if self.delay else ""
@@ -75,4 +75,4 @@ class Hardships(NamedTuple):
         return {option: value for option, value in options.items() if value}
 
 
-NO_HARDSHIPS = Hardships()
+NO_HARDSHIPS = CrowdHardships()

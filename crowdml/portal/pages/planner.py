@@ -11,7 +11,7 @@ import msgspec
 
 from crowdml.phrase import read_phrase
 from crowdml.portal.pages.child import run_child
-from crowdml.portal.pages.hardships import NO_HARDSHIPS, Hardships
+from crowdml.portal.pages.hardships import NO_HARDSHIPS, CrowdHardships
 from crowdml.portal.words import Expectation, PilotDraft, say
 from crowdml.portal.words import plain as words
 from crowdml.protocol import Task
@@ -65,11 +65,13 @@ class Planner:
         self, command: Sequence[str] = COMMAND, seconds: float = SECONDS, most_waiting: int = 3
     ) -> None:
         self._command, self._seconds, self._most_waiting = command, seconds, most_waiting
-        self._forecasts: OrderedDict[tuple[str, Hardships], asyncio.Task[Forecast]] = OrderedDict()
+        self._forecasts: OrderedDict[tuple[str, CrowdHardships], asyncio.Task[Forecast]] = (
+            OrderedDict()
+        )
         self._one_at_a_time = asyncio.Lock()
         self.known: OrderedDict[str, Forecast] = OrderedDict()
 
-    def remember(self, task: str, text: str, hardships: Hardships) -> None:
+    def remember(self, task: str, text: str, hardships: CrowdHardships) -> None:
         """Keep the forecast of a task that is being created, for the owner's task page."""
         found = self._forecasts.get((text, hardships))
         if found and found.done() and not found.cancelled():
@@ -82,7 +84,7 @@ class Planner:
         task: Task,
         text: str,
         closing: asyncio.Event,
-        hardships: Hardships = NO_HARDSHIPS,
+        hardships: CrowdHardships = NO_HARDSHIPS,
     ) -> Forecast:
         """Simulate a private task; the simulation ends early if the server ends.
 
@@ -108,7 +110,7 @@ class Planner:
         return await asyncio.shield(found)
 
     async def _next(
-        self, task: Task, key: tuple[str, Hardships], closing: asyncio.Event
+        self, task: Task, key: tuple[str, CrowdHardships], closing: asyncio.Event
     ) -> Forecast:
         checkins = task.terms.collection.checkins or 1
         devices = max(1, round(task.t_max / checkins))

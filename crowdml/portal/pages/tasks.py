@@ -36,7 +36,7 @@ from crowdml.protocol import (
     ModelTerms,
     Target,
     Terms,
-    Wanted,
+    WantedPrivacy,
     rejected,
 )
 from crowdml.server.results import has_learnt, learnt_model, model_card, reports
@@ -52,7 +52,7 @@ USUAL = Terms(
     features=Features(1),
     target=Target(("a", "b", "c")),
     model=ModelTerms("softmax"),
-    privacy=MECHANISMS[USUAL_MECHANISM].terms.of(Wanted(4.0)),
+    privacy=MECHANISMS[USUAL_MECHANISM].terms.of(WantedPrivacy(4.0)),
     collection=CollectionSpec(50).terms(USUAL_MECHANISM, 3),
 )
 """A task with nothing but defaults, for examples."""

@@ -8,7 +8,14 @@ import numpy as np
 
 from crowdml.device import features_of, write_checkin
 from crowdml.models import Minibatch
-from crowdml.privacy import Place, Role, Shown, SystemChance, Watched, bound_features
+from crowdml.privacy import (
+    CheckinPlace,
+    Role,
+    ShownMessage,
+    SystemChance,
+    WatchedMinibatch,
+    bound_features,
+)
 from crowdml.protocol import Terms
 from crowdml.types import Array
 
@@ -20,7 +27,7 @@ LARGEST_SAMPLES, LARGEST_CODEBOOK = 1_000_000, 50_000_000
 class ExampleMessage(NamedTuple):
     """Hold one check-in: what stays on the device, what is sent, its odds, and the message."""
 
-    shown: Shown
+    shown: ShownMessage
     body: str
 
 
@@ -69,20 +76,22 @@ def make_example(terms: Terms, terms_sha256: str, w: Array, version: int) -> Exa
     )
 
 
-def _message(terms: Terms, minibatch: Minibatch, place: Place, version: int) -> ExampleMessage:
+def _message(
+    terms: Terms, minibatch: Minibatch, place: CheckinPlace, version: int
+) -> ExampleMessage:
     """Make the message of a device at this place, with the task's own mechanism."""
-    mechanism, watched = terms.mechanism(), Watched(minibatch)
+    mechanism, watched = terms.mechanism(), WatchedMinibatch(minibatch)
     event = mechanism.event(watched.n_samples, place)
     sent = write_checkin(mechanism, watched, event, place, SystemChance(), version)
     body = msgspec.json.format(msgspec.json.encode(sent), indent=2).decode()
     return ExampleMessage(mechanism.show(sent, watched, place, terms.target.labels), body)
 
 
-def _places(terms: Terms, terms_sha256: str) -> Iterator[Place]:
+def _places(terms: Terms, terms_sha256: str) -> Iterator[CheckinPlace]:
     """Return the places of made-up devices, one for each role of a check-in."""
     roles, found = [role for role in Role if terms.collection.roles.share(role)], set[Role]()
     for k in range(MOST_TRIED):
-        place = Place(terms_sha256, f"example-{k}", 1)
+        place = CheckinPlace(terms_sha256, f"example-{k}", 1)
         role = terms.collection.roles.of(place)
         if role not in found:
             found.add(role)

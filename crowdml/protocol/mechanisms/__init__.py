@@ -19,7 +19,7 @@ from crowdml.protocol.mechanisms.kind import (
     Epsilon,
     MechanismKind,
     PrivacyTerms,
-    Wanted,
+    WantedPrivacy,
     tag_of,
 )
 from crowdml.protocol.mechanisms.noise import GAUSSIAN_NOISE, LAPLACE_NOISE
@@ -33,7 +33,7 @@ __all__ = [
     "Epsilon",
     "MechanismKind",
     "PrivacyTerms",
-    "Wanted",
+    "WantedPrivacy",
     "kind_in",
     "read_event",
     "tag_of",
@@ -54,7 +54,7 @@ def kind_in(document: Any) -> MechanismKind | None:
     return MECHANISMS.get(name) if isinstance(name, str) else None
 
 
-class Tagged(msgspec.Struct):
+class EventTag(msgspec.Struct):
     """Read the tag of an event."""
 
     type: str = ""
@@ -67,7 +67,7 @@ def read_event(document: bytes) -> CheckinEvent:
     >>> read_event(msgspec.msgpack.encode(DirectionEvent(1, Role.TRAIN, 4.0)))
     DirectionEvent(number=1, role=<Role.TRAIN: 'train'>, epsilon=4.0)
     """
-    tag = msgspec.msgpack.decode(document, type=Tagged).type
+    tag = msgspec.msgpack.decode(document, type=EventTag).type
     for kind in MECHANISMS.values():
         if tag_of(kind.event) == tag:
             return msgspec.msgpack.decode(document, type=kind.event)

@@ -10,9 +10,9 @@ from crowdml.errors import Mistake
 from crowdml.phrase import Phrase
 from crowdml.privacy import (
     LARGEST_CHOICE,
-    Directed,
     DirectionEvent,
     DirectionMechanism,
+    DirectionMessage,
     Mechanism,
     Role,
     Unit,
@@ -23,7 +23,7 @@ from crowdml.protocol.mechanisms.kind import (
     Conditions,
     Epsilon,
     MechanismKind,
-    Wanted,
+    WantedPrivacy,
     WrittenTerms,
 )
 from crowdml.protocol.review import rule
@@ -45,13 +45,13 @@ class DirectionTerms(WrittenTerms, frozen=True, tag="direction"):
     closest: Annotated[int, msgspec.Meta(ge=1, le=4095)]
 
     @classmethod
-    def of(cls, wanted: Wanted) -> "DirectionTerms":
+    def of(cls, wanted: WantedPrivacy) -> "DirectionTerms":
         k = wanted.directions or DIRECTIONS
         return cls(wanted.epsilon, k, best_closest(k, wanted.epsilon / wanted.checkins))
 
     @property
-    def wanted(self) -> Wanted:
-        return Wanted(self.epsilon, directions=self.directions)
+    def wanted(self) -> WantedPrivacy:
+        return WantedPrivacy(self.epsilon, directions=self.directions)
 
     def make(self, conditions: Conditions) -> Mechanism:
         return DirectionMechanism(
@@ -167,7 +167,7 @@ def chance_hides(promise: "Promise") -> Phrase:
 
 DIRECTION = MechanismKind(
     terms=DirectionTerms,
-    payload_type=Directed,
+    payload_type=DirectionMessage,
     event=DirectionEvent,
     unit=Unit.CHECKIN,
     words="protects the whole person: a check-in is one small number, partly random",

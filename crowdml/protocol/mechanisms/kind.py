@@ -10,7 +10,7 @@ import msgspec
 from crowdml.models import Model
 from crowdml.phrase import Phrase
 from crowdml.privacy import ALL_TRAIN, CheckinEvent, Mechanism, Roles, Unit
-from crowdml.protocol.review import FieldRule, Open
+from crowdml.protocol.review import FieldRule, KindsByField
 
 if TYPE_CHECKING:
     from crowdml.protocol.promise import Promise
@@ -24,7 +24,7 @@ SMALLEST_EPSILON, LARGEST_EPSILON = 1e-6, 1e6
 Epsilon: TypeAlias = Annotated[float, msgspec.Meta(ge=SMALLEST_EPSILON, le=LARGEST_EPSILON)]
 
 
-class Wanted(NamedTuple):
+class WantedPrivacy(NamedTuple):
     """Hold the privacy settings of a task file, and what follows from its other tables.
 
     Args:
@@ -49,10 +49,10 @@ class Wanted(NamedTuple):
     checkins: int = 1
     alone: bool = False
 
-    def at(self, epsilon: float) -> "Wanted":
+    def at(self, epsilon: float) -> "WantedPrivacy":
         """Return the same shares of another ε.
 
-        >>> Wanted(4.0, errors=1.0).at(2.0).errors
+        >>> WantedPrivacy(4.0, errors=1.0).at(2.0).errors
         0.5
         """
         share = epsilon / self.epsilon
@@ -88,7 +88,7 @@ class Conditions(NamedTuple):
     scale: float = 1.0
 
 
-class PrivacyTerms(Open):
+class PrivacyTerms(KindsByField):
     """Hold [privacy] in the terms: how people are protected, in numbers.
 
     Which fields there are depends on the mechanism that they name. Each field's type states its
@@ -116,7 +116,7 @@ class PrivacyTerms(Open):
         return {name: kind.terms for name, kind in MECHANISMS.items()}
 
     @classmethod
-    def of(cls, wanted: Wanted) -> "PrivacyTerms":
+    def of(cls, wanted: WantedPrivacy) -> "PrivacyTerms":
         """Compute the terms of a task."""
         raise NotImplementedError
 
@@ -125,9 +125,9 @@ class PrivacyTerms(Open):
         raise NotImplementedError
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> WantedPrivacy:
         """Return settings of a task file that lead to these terms, also for another ε, b and K."""
-        return Wanted(float(self.epsilon))
+        return WantedPrivacy(float(self.epsilon))
 
 
 class WrittenTerms(
@@ -140,7 +140,7 @@ class WrittenTerms(
     """Define the base of each mechanism's terms, whose tag is the mechanism's name."""
 
 
-class Needs(NamedTuple):
+class NeededExtra(NamedTuple):
     """Name a module that is not in every installation, and the extra that installs it."""
 
     module: str
@@ -183,7 +183,7 @@ class MechanismKind:
     clip: float = math.inf
     reach: tuple[float, float] = (40.0, 5.0)
     lied: tuple[float, float] | None = None
-    needs: Needs | None = None
+    needs: NeededExtra | None = None
     one_file: bool = False
     task_rules: tuple[FieldRule, ...] = ()
     terms_rules: tuple[FieldRule, ...] = ()

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from crowdml.phrase import Phrase
-from crowdml.privacy import NoiseEvent, Noisy, Unit
-from crowdml.protocol.mechanisms.kind import MechanismKind, Needs
+from crowdml.privacy import NoiseEvent, NoiseMessage, Unit
+from crowdml.protocol.mechanisms.kind import MechanismKind, NeededExtra
 from crowdml.protocol.mechanisms.noise_rules import (
     epsilon_is_enough,
     label_counts_have_their_level,
@@ -51,11 +51,11 @@ def _hides(promise: "Promise") -> Phrase:
 
 OPTIONS = frozenset({"privacy.epsilon_e", "privacy.epsilon_y", "collection.heldout", "model.clip"})
 
-OPENDP = Needs("opendp", extra="noise")
+OPENDP = NeededExtra("opendp", extra="noise")
 
 LAPLACE_NOISE = MechanismKind(
     terms=LaplaceTerms,
-    payload_type=Noisy,
+    payload_type=NoiseMessage,
     event=NoiseEvent,
     unit=Unit.SAMPLE,
     words="protects each sample: Laplace noise on averages of many samples, as in the paper",
@@ -73,7 +73,7 @@ LAPLACE_NOISE = MechanismKind(
 
 GAUSSIAN_NOISE = MechanismKind(
     terms=GaussianTerms,
-    payload_type=Noisy,
+    payload_type=NoiseMessage,
     event=NoiseEvent,
     unit=Unit.SAMPLE,
     words="protects each sample: Gaussian noise on averages of many samples",

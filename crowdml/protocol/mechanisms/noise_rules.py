@@ -6,7 +6,7 @@ from operator import itemgetter
 
 from crowdml.errors import Mistake
 from crowdml.phrase import Phrase
-from crowdml.protocol.mechanisms.kind import Wanted
+from crowdml.protocol.mechanisms.kind import WantedPrivacy
 from crowdml.protocol.mechanisms.noise_terms import NoiseTerms, levels_of
 from crowdml.protocol.review import FieldRule, rule
 
@@ -42,7 +42,9 @@ def epsilon_is_enough(terms: type[NoiseTerms]) -> FieldRule:
         heldout: float | None,
     ) -> Iterator[Mistake]:
         aside = int((heldout or 0.0) * batch) > 0
-        wanted = Wanted(epsilon, epsilon_e, epsilon_y, delta, counted=bool(labels), heldout=aside)
+        wanted = WantedPrivacy(
+            epsilon, epsilon_e, epsilon_y, delta, counted=bool(labels), heldout=aside
+        )
         smallest = terms.smallest_part(wanted)
         g, e, y = levels_of(wanted)
         sent = [(g, Phrase("the gradient")), (e, Phrase("errors"))]

@@ -13,7 +13,7 @@ from crowdml.protocol.mechanisms.kind import (
     SMALLEST_EPSILON,
     Conditions,
     Epsilon,
-    Wanted,
+    WantedPrivacy,
     WrittenTerms,
 )
 
@@ -31,7 +31,7 @@ LabelLevel: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=LARGEST_EPSILON)]
 """The ε of the label counts; 0 where there are no labels to count."""
 
 
-def levels_of(wanted: Wanted) -> Levels:
+def levels_of(wanted: WantedPrivacy) -> Levels:
     """Split ε; errors counted on held-out samples cost the gradient nothing."""
     total = wanted.epsilon
     if wanted.alone:
@@ -75,7 +75,7 @@ class NoiseTerms(WrittenTerms, frozen=True):
         )
 
     @classmethod
-    def smallest_part(cls, wanted: Wanted) -> float:
+    def smallest_part(cls, wanted: WantedPrivacy) -> float:
         """Return the smallest part of ε that anything sent may have."""
         return SMALLEST_EPSILON
 
@@ -92,7 +92,7 @@ class LaplaceTerms(NoiseTerms, frozen=True, tag="laplace"):
     epsilon_y: LabelLevel
 
     @classmethod
-    def of(cls, wanted: Wanted) -> "LaplaceTerms":
+    def of(cls, wanted: WantedPrivacy) -> "LaplaceTerms":
         g, e, y = levels_of(wanted)
         return cls(_written(wanted.epsilon), _written(g), _written(e), _written(y))
 
@@ -104,7 +104,7 @@ class LaplaceTerms(NoiseTerms, frozen=True, tag="laplace"):
         return _noise(conditions, LAPLACE, self.levels)
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> WantedPrivacy:
         return _wanted(float(self.epsilon), self.levels)
 
 
@@ -121,7 +121,7 @@ class GaussianTerms(NoiseTerms, frozen=True, tag="gaussian"):
     rho_y: LabelLevel
 
     @classmethod
-    def of(cls, wanted: Wanted) -> "GaussianTerms":
+    def of(cls, wanted: WantedPrivacy) -> "GaussianTerms":
         """Split ρ in the proportions of the parts of ε."""
         delta = wanted.delta or DELTA
         rho = math.inf if math.isinf(wanted.epsilon) else rho_of(wanted.epsilon, delta)
@@ -137,14 +137,14 @@ class GaussianTerms(NoiseTerms, frozen=True, tag="gaussian"):
         return _noise(conditions, GAUSSIAN, self.levels, self.delta)
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> WantedPrivacy:
         epsilon = float(self.epsilon)
         share = 1.0 if math.isinf(epsilon) else epsilon / rho_of(epsilon, self.delta)
         parts = Levels(*(share * level for level in self.levels))
         return _wanted(epsilon, parts)._replace(delta=self.delta)
 
     @classmethod
-    def smallest_part(cls, wanted: Wanted) -> float:
+    def smallest_part(cls, wanted: WantedPrivacy) -> float:
         """Return the smallest part of ρ, which is far smaller than ε where both are small."""
         if math.isinf(wanted.epsilon):
             return SMALLEST_EPSILON
@@ -169,10 +169,10 @@ def _noise(conditions: Conditions, law: Law, levels: Levels, delta: float = 0.0)
     )
 
 
-def _wanted(epsilon: float, parts: Levels) -> Wanted:
+def _wanted(epsilon: float, parts: Levels) -> WantedPrivacy:
     if math.isinf(epsilon):
-        return Wanted(epsilon)
-    return Wanted(epsilon, errors=parts.errors, labels=parts.labels or None)
+        return WantedPrivacy(epsilon)
+    return WantedPrivacy(epsilon, errors=parts.errors, labels=parts.labels or None)
 
 
 def _written(value: float) -> float | Literal["inf"]:

@@ -11,7 +11,7 @@ from crowdml.lazy import lazy
 if TYPE_CHECKING:
     from crowdml.server.database import schema
     from crowdml.server.database.accounts import COMMAND_LINE, SESSION_SECONDS
-    from crowdml.server.database.connection import Database, News
+    from crowdml.server.database.connection import Database, DatabaseChanges
     from crowdml.server.database.entry import LogEntry, this_minute
     from crowdml.server.database.invites import invite_required
     from crowdml.server.database.joins import DAY, JoinRow
@@ -41,12 +41,12 @@ __all__ = [
     "SESSION_SECONDS",
     "CheckinMark",
     "Database",
+    "DatabaseChanges",
     "DeviceRow",
     "DeviceTotals",
     "JoinRow",
     "Log",
     "LogEntry",
-    "News",
     "NodeRow",
     "OwnerSettings",
     "Sample",

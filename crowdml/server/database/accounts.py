@@ -24,7 +24,7 @@ SLOTS = 4096
 ATTEMPTS_PER_MINUTE, ATTEMPTS_AT_ONCE = 6.0, 5.0
 
 
-class Action(NamedTuple):
+class OwnerAction(NamedTuple):
     """Record an action of an owner.
 
     Args:
@@ -147,7 +147,7 @@ class Accounts:
 
     # The log
 
-    def actions(self, task: str | None = None, most: int = 100) -> list[Action]:
+    def actions(self, task: str | None = None, most: int = 100) -> list[OwnerAction]:
         """List the actions, newest first."""
         c = schema.actions.c
         query = sa.select(c.at, c.owner, c.action, c.task, c.detail).order_by(c.id.desc())
@@ -183,9 +183,9 @@ def _stored(detail: str | Phrase) -> str:
     return detail if isinstance(detail, str) else msgspec.json.encode(detail.document).decode()
 
 
-def _read(at: int, owner: str, action: str, task: str, detail: str) -> Action:
+def _read(at: int, owner: str, action: str, task: str, detail: str) -> OwnerAction:
     who = Phrase("command line") if owner == COMMAND_LINE else owner
-    return Action(at, who, Phrase(action), task, _read_detail(detail))
+    return OwnerAction(at, who, Phrase(action), task, _read_detail(detail))
 
 
 def _read_detail(text: str) -> str | Phrase:

@@ -15,7 +15,7 @@ PATIENCE = 10
 Values: TypeAlias = tuple[Any, ...]
 
 
-class News(NamedTuple):
+class DatabaseChanges(NamedTuple):
     """Name what may have changed: tasks and devices, and the logs of some tasks, or any if None."""
 
     tasks: bool = False
@@ -25,7 +25,7 @@ class News(NamedTuple):
         return self.tasks or self.logs != frozenset()
 
 
-EVERYTHING = News(True, None)
+EVERYTHING = DatabaseChanges(True, None)
 
 
 class Database(ABC):
@@ -112,7 +112,7 @@ class Database(ABC):
         """
 
     @abstractmethod
-    def news(self) -> News:
+    def news(self) -> DatabaseChanges:
         """Return what other processes have written since the last call."""
 
     @abstractmethod

@@ -11,7 +11,7 @@ from crowdml.server.database.connection import (
     EVERYTHING,
     PATIENCE,
     Database,
-    News,
+    DatabaseChanges,
     Values,
     names_of,
 )
@@ -111,11 +111,11 @@ class PostgreSql(Database):
         driver: Any = self._connection.connection.dbapi_connection
         self._process = driver.info.backend_pid
 
-    def news(self) -> News:
+    def news(self) -> DatabaseChanges:
         heard, self._heard = self._heard, set()
         if "" in heard:
             return EVERYTHING
-        return News(logs=frozenset(map(int, heard)))
+        return DatabaseChanges(logs=frozenset(map(int, heard)))
 
     def wait(self, seconds: float) -> None:
         """Wait on a separate connection, so that other statements need not wait.

@@ -13,7 +13,7 @@ from crowdml.server.database.connection import (
     EVERYTHING,
     PATIENCE,
     Database,
-    News,
+    DatabaseChanges,
     Values,
     names_of,
 )
@@ -64,10 +64,10 @@ class Sqlite(Database):
     def notify(self, task: int | None = None) -> None:
         """Do nothing: SQLite counts the commits of others by itself."""
 
-    def news(self) -> News:
+    def news(self) -> DatabaseChanges:
         version = self._data_version()
         changed, self._version = version != self._version, version
-        return EVERYTHING if changed else News()
+        return EVERYTHING if changed else DatabaseChanges()
 
     def wait(self, seconds: float) -> None:
         select.select([], [], [], seconds)

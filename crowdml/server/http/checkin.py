@@ -50,7 +50,7 @@ class Dispatcher:
             await answer(scope, receive, send)
 
 
-class CheckIn:
+class CheckinHandler:
     """Authenticate, limit and validate a check-in, then wait for its commit."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -20,7 +20,7 @@ PAIR = re.compile(r'(proto|host)="?([^";,\s]+)', re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Front:
+class PublicAddress:
     """Describe what people and devices see of the server from outside.
 
     Args:
@@ -29,7 +29,7 @@ class Front:
             host and visitor counts.
         fingerprint: The certificate's fingerprint, where people have to compare it.
 
-    >>> Front("https://example.org/crowd/").prefix
+    >>> PublicAddress("https://example.org/crowd/").prefix
     '/crowd'
     """
 
@@ -65,7 +65,7 @@ class Front:
 
         A `Host` header never decides a link, because a cache could show it to somebody else.
 
-        >>> Front().link("/join/walks"), Front("https://example.org/crowd").link("/join/walks")
+        >>> PublicAddress().link("/join/walks"), PublicAddress("https://example.org/crowd").link("/join/walks")
         ('/join/walks', 'https://example.org/crowd/join/walks')
         """
         return (self.url or "").rstrip("/") + path
@@ -86,14 +86,14 @@ class Front:
         return any(peer in network for network in self._networks)
 
 
-class Facing:
+class ProxyRestorer:
     """Restore each request to what its sender sent to the proxy, without the prefix in its path.
 
     Of several proxies only the last one connects to this server, so only its headers can be
     trusted.
     """
 
-    def __init__(self, app: ASGIApp, front: Front) -> None:
+    def __init__(self, app: ASGIApp, front: PublicAddress) -> None:
         self._app, self._front = app, front
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -29,18 +29,18 @@ from crowdml.protocol import (
 from crowdml.server.compression import best_coding
 from crowdml.server.http.body import decode, read_body
 from crowdml.server.http.builds import Builds, Exports
-from crowdml.server.http.checkin import CheckIn, Dispatcher, bearer_token
+from crowdml.server.http.checkin import CheckinHandler, Dispatcher, bearer_token
 from crowdml.server.http.compression import Compression
 from crowdml.server.http.event_stream import EventStream
 from crowdml.server.http.large_response import LargeResponse
 from crowdml.server.http.metrics import MEDIA_TYPE as METRICS_TYPE
 from crowdml.server.http.metrics import metrics
-from crowdml.server.http.proxies import Facing, Front
+from crowdml.server.http.proxies import ProxyRestorer, PublicAddress
 from crowdml.server.http.refusals import ErrorPage, fail, refuse, refuse_http
 from crowdml.server.http.visitor import visitor
 from crowdml.server.http.watching import may_watch
 from crowdml.server.results import statistics, view
-from crowdml.server.service import Live, Service
+from crowdml.server.service import ServedTask, Service
 from crowdml.server.settings import Settings
 
 SMALL_BODY = 4096
@@ -49,7 +49,7 @@ FEW = 2**14
 
 BUILDS_AT_ONCE = 2
 log = logging.getLogger("crowdml.server")
-NO_FRONT = Front()
+NO_FRONT = PublicAddress()
 ROLES = frozenset(role.value for role in Role)
 ENROL = msgspec.json.Decoder(Enrol)
 
@@ -185,7 +185,7 @@ async def ready(request: Request) -> Response:
 
 async def show_metrics(request: Request) -> Response:
     service = _service(request)
-    front: Front = request.app.state.front
+    front: PublicAddress = request.app.state.front
     behind = bool(front.url or front.proxies)
     if not may_watch(request.scope, service.settings.metrics_token, behind):
         raise HTTPException(404)
@@ -193,7 +193,7 @@ async def show_metrics(request: Request) -> Response:
     return Response(metrics(nodes), media_type=METRICS_TYPE)
 
 
-CHECKINS = Route("/v1/tasks/{task}/checkins", CheckIn(), methods=["POST"])
+CHECKINS = Route("/v1/tasks/{task}/checkins", CheckinHandler(), methods=["POST"])
 ROUTES = [
     CHECKINS,
     Route("/v1/tasks", list_tasks),
@@ -215,14 +215,14 @@ class Application(Starlette):
     """Handle each request: restore it as its sender made it, then call its endpoint."""
 
     def build_middleware_stack(self) -> ASGIApp:
-        front: Front = self.state.front
+        front: PublicAddress = self.state.front
         app = Dispatcher(super().build_middleware_stack(), CHECKINS, refuse, fail)
-        return Facing(app, front) if front.prefix or front.proxies else app
+        return ProxyRestorer(app, front) if front.prefix or front.proxies else app
 
 
 def create_app(
     settings: Settings,
-    front: Front = NO_FRONT,
+    front: PublicAddress = NO_FRONT,
     extra_routes: Sequence[BaseRoute] = (),
     error_page: ErrorPage | None = None,
     state: Mapping[str, object] | None = None,
@@ -266,7 +266,7 @@ def _service(request: Request) -> Service:
     return service
 
 
-def _live(request: Request) -> Live:
+def _live(request: Request) -> ServedTask:
     return _service(request).registry.live(request.path_params["task"])
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from crowdml.lazy import lazy
 
 if TYPE_CHECKING:
-    from crowdml.server.log.admission import Gate
+    from crowdml.server.log.admission import CheckinRules
     from crowdml.server.log.decision import ENDED, Arrival
     from crowdml.server.log.history import Course
     from crowdml.server.log.learner import Learner
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 __all__ = [
     "ENDED",
     "Arrival",
+    "CheckinRules",
     "Course",
-    "Gate",
     "Learner",
     "Published",
 ]

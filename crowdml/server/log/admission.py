@@ -7,14 +7,14 @@ The checks change nothing, and each failure has its own problem type.
 import msgspec
 
 from crowdml.phrase import Phrase
-from crowdml.privacy import Implausible, Place
+from crowdml.privacy import CheckinPlace, Implausible
 from crowdml.protocol import Checkin, Terms, checkin_type, rejected
 
 HEAD = 1024
 """Room for the fields that every check-in has."""
 
 
-class Gate:
+class CheckinRules:
     """Check check-ins against the terms of one task."""
 
     def __init__(self, terms: Terms, terms_sha256: str) -> None:
@@ -33,7 +33,7 @@ class Gate:
                 found=checkin.terms,
             )
             raise rejected("terms-changed", words)
-        place = Place(self._terms_sha256, device, checkin.number or 0)
+        place = CheckinPlace(self._terms_sha256, device, checkin.number or 0)
         try:
             self._mechanism.check(checkin, place)
         except Implausible as error:

@@ -8,7 +8,7 @@ import msgspec
 
 from crowdml.errors import Rejected
 from crowdml.phrase import Phrase
-from crowdml.privacy import Place, Role
+from crowdml.privacy import CheckinPlace, Role
 from crowdml.protocol import Checkin, CheckinAnswer, State, rejected
 from crowdml.server.database import CheckinMark, DeviceRow, LogEntry, marks_of, this_minute
 from crowdml.server.log.fold import Fold
@@ -137,7 +137,7 @@ def _number_problem(
             number=number,
         )
         return rejected("wrong-number", words)
-    place = Place(fold.terms_sha256, device.name, number)
+    place = CheckinPlace(fold.terms_sha256, device.name, number)
     if fold.task.terms.collection.roles.of(place) is Role.TRAIN:
         return None
     words = Phrase(

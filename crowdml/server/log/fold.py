@@ -9,7 +9,7 @@ import numpy as np
 
 from crowdml.learning import CheckinStep, Evidence, LearningState, Reports, Totals, error_now
 from crowdml.optim import read_state
-from crowdml.privacy import Place, Unit
+from crowdml.privacy import CheckinPlace, Unit
 from crowdml.protocol import Estimate, State, Task
 from crowdml.server.database import LogEntry
 from crowdml.server.log.active import ActiveDevices
@@ -32,8 +32,8 @@ class Fold:
         self.model = task.terms.make_model()
         self.mechanism = task.terms.mechanism()
         self.step = CheckinStep.of(task, self.mechanism)
-        untold = self.mechanism.unit is Unit.CHECKIN
-        totals = Totals((0.0,) * self.model.n_classes, None if untold else 0)
+        unpublished = self.mechanism.unit is Unit.CHECKIN
+        totals = Totals((0.0,) * self.model.n_classes, None if unpublished else 0)
         self.learning: LearningState = self.step.start(self.model.size, totals, task.w0)
         self.active = ActiveDevices()
         self.history = History()
@@ -49,7 +49,9 @@ class Fold:
         """
         first = self.version
         payload = [self._payload_decoder.decode(entry.payload) for entry in entries]
-        places = [Place(self.terms_sha256, entry.name, entry.number or 0) for entry in entries]
+        places = [
+            CheckinPlace(self.terms_sha256, entry.name, entry.number or 0) for entry in entries
+        ]
         for entry, reading in zip(entries, self.mechanism.read_all(payload, places), strict=True):
             if self.learning.reached or self.version >= self.end:
                 break

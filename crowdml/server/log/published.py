@@ -93,13 +93,13 @@ class Published:
 
     def _body(self, role: Role) -> bytes:
         exported = None
-        if role is not Role.EVALUATE and self._tells_both:
+        if role is not Role.EVALUATE and self._reports_both:
             exported = encode_parameters(self.learnt)
         parameters = encode_parameters(self.learnt if role is Role.EVALUATE else self.w)
         return msgspec.json.encode(Checkout(self.version, self.state, parameters, exported))
 
     @property
-    def _tells_both(self) -> bool:
+    def _reports_both(self) -> bool:
         together = self.mechanism.evaluates and not self.mechanism.truths
         return together and self.learnt is not self.w
 

@@ -21,7 +21,7 @@ from crowdml.certificate import (
 )
 from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.server.database import Store
-from crowdml.server.http import Front, create_app, is_loopback
+from crowdml.server.http import PublicAddress, create_app, is_loopback
 from crowdml.server.operation.connections import Connections
 from crowdml.server.operation.logs import Announce, announcer, start_logging
 from crowdml.server.operation.workers import run_workers
@@ -32,7 +32,7 @@ ENDING = (signal.SIGTERM, signal.SIGINT)
 OWN_FILES = 128
 """Open files of the server that are not connections."""
 
-MakeApp: TypeAlias = Callable[[Settings, Front], Starlette]
+MakeApp: TypeAlias = Callable[[Settings, PublicAddress], Starlette]
 """Make an app from the settings and the front."""
 
 SWITCH = 0.0005
@@ -54,7 +54,7 @@ class Address:
     port: int = 8443
     tls: str | None = None
     insecure_http: bool = False
-    front: Front = field(default_factory=Front)
+    front: PublicAddress = field(default_factory=PublicAddress)
 
     def __post_init__(self) -> None:
         if not 1 <= self.port <= 65535:

@@ -12,7 +12,7 @@ from crowdml.protocol import Checkin, CheckinAnswer, rejected
 from crowdml.server.database import DeviceRow, Store
 from crowdml.server.log import Arrival
 from crowdml.server.service.heartbeat import Heartbeat
-from crowdml.server.service.live import Live, PendingCheckin
+from crowdml.server.service.live import PendingCheckin, ServedTask
 from crowdml.server.service.threads import Threads
 
 
@@ -33,10 +33,10 @@ class Commits:
         self._threads = threads
         self._heartbeat = heartbeat
         self._notify = notify
-        self._busy: dict[int, Live] = {}
+        self._busy: dict[int, ServedTask] = {}
         self._arrived = asyncio.Event()
 
-    async def checkin(self, live: Live, device: DeviceRow, checkin: Checkin) -> CheckinAnswer:
+    async def checkin(self, live: ServedTask, device: DeviceRow, checkin: Checkin) -> CheckinAnswer:
         """Wait for the commit that holds this check-in."""
         live.gate.check(checkin, device.name)
         answer: asyncio.Future[CheckinAnswer] = asyncio.get_running_loop().create_future()
@@ -68,7 +68,7 @@ class Commits:
                 self._notify()
 
     def _ingest(
-        self, live: Live, _: Store
+        self, live: ServedTask, _: Store
     ) -> list[tuple[PendingCheckin, CheckinAnswer | Rejected]]:
         """Commit a group of waiting check-ins, and list each with its answer."""
         began, learner = time.perf_counter(), live.learner

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from crowdml.phrase import Phrase
 from crowdml.protocol import CheckinAnswer, rejected
-from crowdml.server.log import Arrival, Gate, Learner
+from crowdml.server.log import Arrival, CheckinRules, Learner
 
 
 class PendingCheckin(NamedTuple):
@@ -16,7 +16,7 @@ class PendingCheckin(NamedTuple):
     answer: "asyncio.Future[CheckinAnswer]"
 
 
-class Turns:
+class PendingLimit:
     """Limit the check-ins of each device that a node has not answered yet.
 
     An honest device sends one check-in, and sends it again if its connection broke.
@@ -43,7 +43,7 @@ class Turns:
             self._busy[device] = busy - 1
 
 
-class Live(NamedTuple):
+class ServedTask(NamedTuple):
     """Hold a task with the objects that serve it.
 
     Args:
@@ -54,6 +54,6 @@ class Live(NamedTuple):
     """
 
     learner: Learner
-    gate: Gate
-    turns: Turns
+    gate: CheckinRules
+    turns: PendingLimit
     waiting: deque[PendingCheckin]

@@ -6,8 +6,8 @@ from functools import partial
 from crowdml.phrase import Phrase
 from crowdml.protocol import Enrol, Enrolled, rejected
 from crowdml.server.database import DeviceRow, Store, invite_required, token_sha256
-from crowdml.server.log import ENDED, Gate, Learner
-from crowdml.server.service.live import Live, Turns
+from crowdml.server.log import ENDED, CheckinRules, Learner
+from crowdml.server.service.live import PendingLimit, ServedTask
 from crowdml.server.service.threads import Threads
 from crowdml.server.settings import Settings
 from crowdml.server.throttle import Throttle
@@ -27,10 +27,10 @@ class Registry:
         self._threads = threads
         self._joins_from = Throttle(settings.joins_per_minute, burst=settings.joins_at_once)
         self._joins_to = Throttle(10 * settings.joins_per_minute, 10 * settings.joins_at_once)
-        self._tasks: dict[str, Live] = {}
+        self._tasks: dict[str, ServedTask] = {}
         self._devices: dict[bytes, DeviceRow] = {}
 
-    def live(self, name: str) -> Live:
+    def live(self, name: str) -> ServedTask:
         try:
             return self._tasks[name]
         except KeyError:
@@ -132,11 +132,11 @@ class Registry:
         for row in store.tasks(after=newest):
             entries, settings = store.log(row.id), self._settings
             learner = Learner(row, entries, settings.snapshot_every, settings.keep_payloads)
-            gate = Gate(row.task.terms, learner.terms_sha256)
-            tasks[row.task.name] = Live(
+            gate = CheckinRules(row.task.terms, learner.terms_sha256)
+            tasks[row.task.name] = ServedTask(
                 learner,
                 gate,
-                Turns(settings.most_checkins_per_device),
+                PendingLimit(settings.most_checkins_per_device),
                 deque(),
             )
         for live in tasks.values():

@@ -1,6 +1,6 @@
 """Simulate a crowd before anybody is asked: will it learn, and with which settings?"""
 
-from crowdml.simulation.advice.advice import Advice, Cost, Gathering, Option
+from crowdml.simulation.advice.advice import Advice, Cost, ExpectedCrowd, Option
 from crowdml.simulation.advice.pilot_options import EpsilonOption, PilotAdvice
 from crowdml.simulation.advice.pilot_search import pilot_advice
 from crowdml.simulation.advice.samples import load_samples
@@ -11,7 +11,7 @@ __all__ = [
     "Advice",
     "Cost",
     "EpsilonOption",
-    "Gathering",
+    "ExpectedCrowd",
     "Option",
     "PilotAdvice",
     "advise",

@@ -21,7 +21,7 @@ MOST_TIMES = 64
 
 
 @dataclass(frozen=True)
-class Gathering:
+class ExpectedCrowd:
     """Describe who is expected to take part.
 
     Args:
@@ -47,9 +47,9 @@ class Gathering:
         if not 0 <= self.leaving < 1:
             raise InvalidInput(f"leaving must lie in 0 … 1, below 1, found {self.leaving:g}.")
 
-    def eased(self) -> "dict[Hardship, Gathering]":
+    def eased(self) -> "dict[Hardship, ExpectedCrowd]":
         """Return, for each hardship of this crowd, the same crowd without that hardship."""
-        without: dict[Hardship, Gathering] = {
+        without: dict[Hardship, ExpectedCrowd] = {
             "leaving": replace(self, leaving=0.0),
             "delay": replace(self, delay=0.0),
             "skew": replace(self, skew=None),
@@ -63,7 +63,7 @@ class Cost:
     """State what a hardship costs a crowd that has it.
 
     Args:
-        hardship: The name of the hardship: see `Gathering`.
+        hardship: The name of the hardship: see `ExpectedCrowd`.
         error: The average error of the task's own settings without the hardship.
         cost: By how much the hardship raises the error.
     """

@@ -11,7 +11,7 @@ from msgspec.structs import replace as replace_in
 from crowdml.errors import InvalidInput
 from crowdml.pilot import PilotSamples
 from crowdml.protocol import Task
-from crowdml.simulation.advice.advice import Cost, Gathering
+from crowdml.simulation.advice.advice import Cost, ExpectedCrowd
 from crowdml.simulation.advice.interval import shift_interval
 from crowdml.simulation.advice.pilot_options import EpsilonOption, PilotAdvice, PilotVerdict
 from crowdml.simulation.advice.pilot_sentences import (
@@ -23,7 +23,7 @@ from crowdml.simulation.advice.pilot_sentences import (
 )
 from crowdml.simulation.advice.plans import (
     MOST_NUMBERS,
-    Way,
+    TaskVariant,
     devices_of,
     option_of,
     own_way,
@@ -65,7 +65,7 @@ FEWER_OR_MORE = tuple(2 ** (half / 2) for half in range(-8, 13))
 
 def pilot_advice(
     task: Task,
-    gathering: Gathering,
+    expected: ExpectedCrowd,
     pilot: PilotSamples,
     *,
     target_error: float | None = None,
@@ -77,7 +77,7 @@ def pilot_advice(
 
     Args:
         task: A task with a start.
-        gathering: Who is expected to take part.
+        expected: Who is expected to take part.
         pilot: The rows that the start was fitted to; or other rows, for which the start is kept.
         target_error: The error for which the number of people is asked.
         trials: How often each turn is repeated, with another crowd and other noise.
@@ -88,8 +88,8 @@ def pilot_advice(
         raise InvalidInput(f"a target error must be above 0 and below 1, found {target_error:g}.")
     if task.start is None:
         raise InvalidInput("a plan on a pilot needs a task with a start, found none.")
-    crowds = _Crowds(task, gathering, make_turns(task, pilot, seed), seed)
-    own_epsilon, simulated = float(task.terms.privacy.epsilon), devices_of(task, gathering)
+    crowds = _Crowds(task, expected, make_turns(task, pilot, seed), seed)
+    own_epsilon, simulated = float(task.terms.privacy.epsilon), devices_of(task, expected)
     epsilons = sorted({*EPSILONS, own_epsilon})
     curves = crowds.simulate(epsilons, simulated, trials, progress)
     options = [crowds.option(*pair) for pair in zip(epsilons, curves, strict=True)]
@@ -99,8 +99,8 @@ def pilot_advice(
     lied = crowds.errors_with_liars({best.epsilon, own_epsilon}, simulated)
     options = [replace(each, error_with_liars=lied.get(each.epsilon)) for each in options]
     best, own = options[epsilons.index(best.epsilon)], options[epsilons.index(own_epsilon)]
-    who, remedy = f"{gathering.devices:,} people", ""
-    if simulated < gathering.devices:
+    who, remedy = f"{expected.devices:,} people", ""
+    if simulated < expected.devices:
         who, remedy = f"{simulated:,} of {who}", "all of them should do better"
     elif own.verdict in ("nothing", "worsens"):
         remedy = what_to_do(*crowds.enough(own_epsilon))
@@ -125,7 +125,7 @@ def pilot_advice(
         verdict=judge(guess, central, best),
         own_verdict=judge(guess, central, own),
         better=best if clearly_better(best, own) else None,
-        devices=gathering.devices,
+        devices=expected.devices,
         simulated_devices=simulated,
         costs=costs,
         pilot_error=crowds.mean("pilot_error"),
@@ -135,7 +135,7 @@ def pilot_advice(
         pilot_people=pilot.n_people,
         cross_fitted=cross_fitted,
         unknown=what_is_unknown(
-            pilot, gathering.devices, start.rows if start else None, cross_fitted
+            pilot, expected.devices, start.rows if start else None, cross_fitted
         ),
     )
 
@@ -163,18 +163,18 @@ class _Crowds:
     """Simulate the crowds of all turns, of any size and at any ε."""
 
     task: Task
-    gathering: Gathering
+    expected: ExpectedCrowd
     turns: list[PilotTurn]
     seed: int
     lying: bool = False
 
     @cached_property
-    def way(self) -> Way:
+    def way(self) -> TaskVariant:
         """Return the task's own way to run, or the way for which a device has enough samples."""
-        own = own_way(self.task, self.gathering)
-        samples, terms = self.gathering.samples, self.task.terms
+        own = own_way(self.task, self.expected)
+        samples, terms = self.expected.samples, self.task.terms
         checkins = min(terms.collection.checkins or 1, samples)
-        return own or Way(terms.mechanism_name, samples // checkins, checkins)
+        return own or TaskVariant(terms.mechanism_name, samples // checkins, checkins)
 
     @cached_property
     def _run_task(self) -> Task:
@@ -187,8 +187,8 @@ class _Crowds:
     @property
     def largest(self) -> int:
         """Return the size of the largest crowd that fits into memory."""
-        numbers = self.gathering.samples * self.task.terms.features.count
-        return max(2 * MOST_NUMBERS // numbers, self.gathering.devices)
+        numbers = self.expected.samples * self.task.terms.features.count
+        return max(2 * MOST_NUMBERS // numbers, self.expected.devices)
 
     def simulate(
         self,
@@ -199,13 +199,13 @@ class _Crowds:
         part: int = 0,
     ) -> list[Curve]:
         """Simulate a curve for each ε; the trials of each turn follow those of the turn before."""
-        gathering, number = self.gathering, len(self.turns)
+        expected, number = self.expected, len(self.turns)
         found: list[tuple[Curve, ...]] = []
-        mixed = gathering.skew is not None or self.turns[0].people is None
+        mixed = expected.skew is not None or self.turns[0].people is None
         progress(0, number)
         for turn in self.turns:
             # A member with the rows of one person has a size that is drawn with the rows.
-            crowd = gathering if mixed else replace(gathering, spread=None)
+            crowd = expected if mixed else replace(expected, spread=None)
             made = [
                 plan_for(with_epsilon(self._run_task, epsilon), crowd, devices)
                 for epsilon in epsilons
@@ -215,7 +215,7 @@ class _Crowds:
             ]
             if self.lying:
                 plans = [with_liars(plan) for plan in plans]
-            draw = partial(turn.draw, devices, gathering.samples, mixed, gathering.spread)
+            draw = partial(turn.draw, devices, expected.samples, mixed, expected.spread)
             done, seed = len(found), (self.seed + SEEDS * part) * TURNS + len(found)
             found.append(simulate(draw, plans, trials, seed, points=1).curves)
             progress(done + 1, number)
@@ -245,8 +245,8 @@ class _Crowds:
     def costs(self, option: EpsilonOption, devices: int, trials: int) -> list[Cost]:
         """Compute what each hardship of the crowd costs at the ε of this option."""
         costs = []
-        for hardship, eased in self.gathering.eased().items():
-            (curve,) = replace(self, gathering=eased).simulate([option.epsilon], devices, trials)
+        for hardship, eased in self.expected.eased().items():
+            (curve,) = replace(self, expected=eased).simulate([option.epsilon], devices, trials)
             costs.append(Cost(hardship, curve.final, option.error - curve.final))
         return costs
 
@@ -260,7 +260,7 @@ class _Crowds:
         """Return the first larger crowd that may improve the pilot, and the largest tried."""
         most = None
         for times in MORE:
-            devices = times * self.gathering.devices
+            devices = times * self.expected.devices
             if devices > self.largest:
                 break
             most = devices
@@ -274,7 +274,7 @@ class _Crowds:
 
         The number is exact to a factor of about 1.4.
         """
-        sizes = [math.ceil(self.gathering.devices * times) for times in FEWER_OR_MORE]
+        sizes = [math.ceil(self.expected.devices * times) for times in FEWER_OR_MORE]
         sizes = [size for size in sizes if 2 <= size <= self.largest]
         alone = self.mean("pilot_error")
         if alone <= target:

@@ -7,7 +7,7 @@ import msgspec
 
 from crowdml.privacy import Unit
 from crowdml.protocol import MECHANISMS, CollectionSpec, OptimizerSpec, Task
-from crowdml.simulation.advice.advice import LIARS, Gathering, Option
+from crowdml.simulation.advice.advice import LIARS, ExpectedCrowd, Option
 from crowdml.simulation.advice.interval import error_interval
 from crowdml.simulation.arrivals import Presence
 from crowdml.simulation.curve import Curve
@@ -24,7 +24,7 @@ ROLES = ("heldout", "evaluators", "counters")
 """Fields of some mechanisms: samples or check-ins that do not train."""
 
 
-class Way(NamedTuple):
+class TaskVariant(NamedTuple):
     """Describe a way to run a task.
 
     Args:
@@ -38,29 +38,29 @@ class Way(NamedTuple):
     checkins: int
 
 
-def samples_of(task: Task, gathering: Gathering) -> int:
+def samples_of(task: Task, expected: ExpectedCrowd) -> int:
     """Return the number of samples of the crowd, at most as many as a simulation may have."""
     most = min(MOST_SAMPLES, MOST_NUMBERS // task.terms.features.count)
-    return min(gathering.devices * gathering.samples, max(most, gathering.samples))
+    return min(expected.devices * expected.samples, max(most, expected.samples))
 
 
-def devices_of(task: Task, gathering: Gathering) -> int:
+def devices_of(task: Task, expected: ExpectedCrowd) -> int:
     """Return the number of devices whose samples a simulation of bounded size can hold."""
-    return samples_of(task, gathering) // gathering.samples
+    return samples_of(task, expected) // expected.samples
 
 
-def own_way(task: Task, gathering: Gathering) -> Way | None:
+def own_way(task: Task, expected: ExpectedCrowd) -> TaskVariant | None:
     """Return the task's own way, or None if a device has too few samples for it.
 
     With noise the number of samples decides K.
     """
     collection = task.terms.collection
-    checkins = collection.checkins or gathering.samples // collection.batch
-    enough = 0 < collection.batch * checkins <= gathering.samples
-    return Way(task.terms.mechanism_name, collection.batch, checkins) if enough else None
+    checkins = collection.checkins or expected.samples // collection.batch
+    enough = 0 < collection.batch * checkins <= expected.samples
+    return TaskVariant(task.terms.mechanism_name, collection.batch, checkins) if enough else None
 
 
-def task_for(task: Task, devices: int, way: Way) -> Task:
+def task_for(task: Task, devices: int, way: TaskVariant) -> Task:
     """Return the task as `recommended_fields` would change it: run in this way, for `devices`.
 
     What the task says of its mechanism stays where the other mechanism has the same field. crowdml
@@ -100,23 +100,23 @@ def with_epsilon(task: Task, epsilon: float) -> Task:
     return msgspec.structs.replace(task, terms=msgspec.structs.replace(terms, privacy=privacy))
 
 
-def plan_for(task: Task, gathering: Gathering, devices: int) -> Plan:
+def plan_for(task: Task, expected: ExpectedCrowd, devices: int) -> Plan:
     """Return the plan of a task as it is, with this many of the crowd's devices simulated.
 
     The task counts on `stop.updates` check-ins of all of the crowd, so on a part of them from a
     part of the crowd.
     """
     terms, step, collection = task.terms, task.optimizer, task.terms.collection
-    part = devices / gathering.devices
+    part = devices / expected.devices
     crowd = Crowd(
         devices=devices,
         batch=collection.batch,
         buffer=collection.buffer,
         checkins=collection.checkins,
-        delay=uniform_delay(gathering.delay * part) if gathering.delay else None,
-        presence=Presence(leaving=gathering.leaving) if gathering.leaving else None,
-        skew=gathering.skew,
-        spread=gathering.spread,
+        delay=uniform_delay(expected.delay * part) if expected.delay else None,
+        presence=Presence(leaving=expected.leaving) if expected.leaving else None,
+        skew=expected.skew,
+        spread=expected.spread,
         evaluators=collection.evaluators,
         counters=collection.counters,
         heldout=collection.heldout,
@@ -148,7 +148,7 @@ def with_liars(plan: Plan) -> Plan:
     return replace(plan, crowd=replace(plan.crowd, liars=LIARS))
 
 
-def option_of(task: Task, way: Way, curve: Curve) -> Option:
+def option_of(task: Task, way: TaskVariant, curve: Curve) -> Option:
     """Describe what the curve of a task that is run in this way means for people."""
     terms, sensor = task.terms, task.terms.features.sensor
     made, errors = terms.mechanism(), curve.errors[:, -1]

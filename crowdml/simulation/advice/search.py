@@ -10,12 +10,12 @@ import numpy as np
 from crowdml.errors import InvalidInput
 from crowdml.privacy import Unit
 from crowdml.protocol import MECHANISMS, Task
-from crowdml.simulation.advice.advice import MOST_TIMES, Advice, Cost, Gathering, Option
+from crowdml.simulation.advice.advice import MOST_TIMES, Advice, Cost, ExpectedCrowd, Option
 from crowdml.simulation.advice.draws import SampleDraws
 from crowdml.simulation.advice.plans import (
     MOST_NUMBERS,
     MOST_SAMPLES,
-    Way,
+    TaskVariant,
     devices_of,
     option_of,
     own_way,
@@ -61,7 +61,7 @@ LARGER = 10
 
 def advise(
     task: Task,
-    gathering: Gathering,
+    expected: ExpectedCrowd,
     data: Dataset | None = None,
     *,
     difficulty: str = "medium",
@@ -88,17 +88,17 @@ def advise(
         raise InvalidInput(f"a target error must be above 0 and below 1, found {target_error:g}.")
     draw = partial(SampleDraws, task, data, difficulty)
     tasks = {
-        way: task_for(task, gathering.devices, way)
+        way: task_for(task, expected.devices, way)
         for mechanism in mechanisms or MECHANISMS
-        for way in _ways(mechanism, gathering.samples)
+        for way in _ways(mechanism, expected.samples)
     }
-    simulated, typed = devices_of(task, gathering), own_way(task, gathering)
-    plans = {way: plan_for(each, gathering, simulated) for way, each in tasks.items()}
-    own_plan = plan_for(task, gathering, simulated)
-    sized, model = draw(samples_of(task, gathering)), task.terms.model
+    simulated, typed = devices_of(task, expected), own_way(task, expected)
+    plans = {way: plan_for(each, expected, simulated) for way, each in tasks.items()}
+    own_plan = plan_for(task, expected, simulated)
+    sized, model = draw(samples_of(task, expected)), task.terms.model
     run = partial(simulate, sized, seed=seed, points=1, progress=progress)
 
-    def option(way: Way) -> Option:
+    def option(way: TaskVariant) -> Option:
         return option_of(tasks[way], way, curves[plans[way]])
 
     central, asked = _central(task), [own_plan] if typed else []
@@ -120,16 +120,16 @@ def advise(
     if typed:
         own = option_of(task, typed, curves[own_plan])
         own = replace(own, error_with_liars=lied[own_plan])
-        for hardship, eased in gathering.eased().items():
+        for hardship, eased in expected.eased().items():
             without = run([plan_for(task, eased, simulated)], trials).curves[0].final
             costs.append(Cost(hardship, without, own.error - without))
     guess = guess_error(sized(np.random.default_rng(seed)), model.tolerance)
     needed = None
     if target_error is not None:
-        needed = _devices_needed(task, gathering, best, target_error, draw, seed)
-    crowd, alone = (simulated, gathering.devices), curves[central].final
+        needed = _devices_needed(task, expected, best, target_error, draw, seed)
+    crowd, alone = (simulated, expected.devices), curves[central].final
     reaches = partial(expectation, *crowd, guess, alone)
-    sentence = sentence_of(gathering, reaches(best), best, ranked, target_error, needed)
+    sentence = sentence_of(expected, reaches(best), best, ranked, target_error, needed)
     sentence = f"{sentence} {liars_sentence(best, ranked)}"
     own_sentence = None
     if own:
@@ -149,7 +149,7 @@ def advise(
         verdict=judge(guess, alone, best),
         own_verdict=judge(guess, alone, own) if own else None,
         better=best if own and clearly_better(best, own) else None,
-        devices=gathering.devices,
+        devices=expected.devices,
         simulated_devices=simulated,
         costs=costs,
     )
@@ -164,22 +164,22 @@ def _central(task: Task) -> Plan:
     return Plan(Crowd(devices=1), learning, "central-batch")
 
 
-def _ways(mechanism: str, samples: int) -> list[Way]:
+def _ways(mechanism: str, samples: int) -> list[TaskVariant]:
     """List the ways to use all samples in K check-ins, and for whole people a smaller one."""
     splits = {(samples // parts, parts) for parts in PARTS if samples >= parts}
     if MECHANISMS[mechanism].unit is Unit.CHECKIN:
         splits |= {(samples // parts, 1) for parts in PARTS if samples >= parts}
-    return [Way(mechanism, *split) for split in sorted(splits, reverse=True)]
+    return [TaskVariant(mechanism, *split) for split in sorted(splits, reverse=True)]
 
 
-def _finalists(options: dict[Way, Option]) -> list[Way]:
+def _finalists(options: dict[TaskVariant, Option]) -> list[TaskVariant]:
     """Choose the best options for whole people, and the best for samples."""
     ranked = sorted(options, key=lambda way: options[way].error)
     whole = [way for way in ranked if options[way].protects == "person"]
     return whole[:FINALISTS] + [way for way in ranked if way not in whole][:1]
 
 
-def _recommended(options: dict[Way, Option]) -> Way:
+def _recommended(options: dict[TaskVariant, Option]) -> TaskVariant:
     """Choose the best option that protects whole people; among equals, the fastest."""
     whole = {way: option for way, option in options.items() if option.protects == "person"}
     whole = whole or options
@@ -190,7 +190,7 @@ def _recommended(options: dict[Way, Option]) -> Way:
     )
 
 
-def _best_of_each(ranked: Sequence[Way]) -> list[Way]:
+def _best_of_each(ranked: Sequence[TaskVariant]) -> list[TaskVariant]:
     """Return the first way with each mechanism."""
     return list({way.mechanism: way for way in reversed(ranked)}.values())
 
@@ -209,7 +209,7 @@ def _errors_with_liars(
 
 def _devices_needed(
     task: Task,
-    gathering: Gathering,
+    expected: ExpectedCrowd,
     best: Option,
     target: float,
     draw: Callable[[int], SampleDraws],
@@ -219,17 +219,17 @@ def _devices_needed(
 
     The number is exact to a factor of about 1.4.
     """
-    way = Way(best.mechanism, best.batch, best.checkins)
-    samples = gathering.samples if gathering.eased() else best.samples
+    way = TaskVariant(best.mechanism, best.batch, best.checkins)
+    samples = expected.samples if expected.eased() else best.samples
     most = LARGER * min(MOST_SAMPLES, MOST_NUMBERS // task.terms.features.count)
     steps = np.arange(-4, math.log2(MOST_TIMES) + 0.1, 0.5)
-    sizes = [math.ceil(gathering.devices * 2**doublings) for doublings in steps]
+    sizes = [math.ceil(expected.devices * 2**doublings) for doublings in steps]
     sizes = [size for size in dict.fromkeys(sizes) if size >= 2 and size * samples <= most]
 
     def errors(size: int, runs: int, part: int) -> Array:
         # While a message is on its way, a larger crowd collects more samples.
-        delay = gathering.delay * size / gathering.devices
-        crowd = replace(gathering, devices=size, samples=samples, delay=delay)
+        delay = expected.delay * size / expected.devices
+        crowd = replace(expected, devices=size, samples=samples, delay=delay)
         plan = plan_for(task_for(task, size, way), crowd, size)
         (curve,) = simulate(draw(size * samples), [plan], runs, 3 * seed + part, 1)
         found: Array = curve.errors[:, -1]

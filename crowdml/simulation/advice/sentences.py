@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from crowdml.protocol import listed
-from crowdml.simulation.advice.advice import LIARS, MOST_TIMES, Cost, Gathering, Option
+from crowdml.simulation.advice.advice import LIARS, MOST_TIMES, Cost, ExpectedCrowd, Option
 
 FAR_BETTER = 0.05
 """An error that is lower by less than this is not worth another setting."""
@@ -100,7 +100,7 @@ def what_is_better(own: Option, *others: Option) -> str:
 
 
 def sentence_of(
-    gathering: Gathering,
+    expected: ExpectedCrowd,
     reaches: str,
     best: Option,
     options: list[Option],
@@ -113,7 +113,7 @@ def sentence_of(
                      default=None)  # fmt: skip
     if samplewise and best.protects == "person":
         words.append(what_is_better(best, samplewise).strip())
-    if gathering.skew is not None and gathering.skew < 1 and best.protects == "person":
+    if expected.skew is not None and expected.skew < 1 and best.protects == "person":
         words.append("People who differ much in their labels make whole-person privacy learn more "
                      "slowly.")  # fmt: skip
     if target is not None:

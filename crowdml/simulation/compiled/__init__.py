@@ -9,9 +9,9 @@ from crowdml.simulation.compiled.inputs import (
     LAWS,
     MODELS,
     OPTIMIZERS,
-    Checkins,
     Float32s,
     FoldSetting,
+    OrderedSamples,
     gather,
 )
 from crowdml.simulation.compiled.kernel import fold
@@ -20,9 +20,9 @@ __all__ = [
     "LAWS",
     "MODELS",
     "OPTIMIZERS",
-    "Checkins",
     "Float32s",
     "FoldSetting",
+    "OrderedSamples",
     "fold",
     "gather",
     "seed_streams",

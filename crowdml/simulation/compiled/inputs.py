@@ -62,7 +62,7 @@ def gather(x, used, intercept, norm, bounded):  # type: ignore[no-untyped-def]
     return wide, lengths
 
 
-class Checkins(NamedTuple):
+class OrderedSamples(NamedTuple):
     """Hold the samples in the order of their use, so that memory is read in one sweep.
 
     Args:

@@ -4,7 +4,7 @@
 
 import { at } from "../features.js";
 
-/** @import { Place } from "../types.js" */
+/** @import { CheckinPlace } from "../types.js" */
 
 const MEAN = 4;
 const BYTES = 4;
@@ -25,7 +25,7 @@ export class Codebook {
 
   /**
    * @param {number} size d.
-   * @param {Place["seed"]} seed
+   * @param {CheckinPlace["seed"]} seed
    */
   constructor(size, seed) {
     this.#row = Math.ceil(size / BYTES);
@@ -91,7 +91,7 @@ export function inWholeNumbers(u) {
   return { whole, length: (top / FINEST) * Math.sqrt(squares) };
 }
 
-/** @type {(counter: number, seed: Place["seed"]) => number} */
+/** @type {(counter: number, seed: CheckinPlace["seed"]) => number} */
 function randomWord(counter, seed) {
   return mix(mix(counter, seed[0]), seed[1]);
 }

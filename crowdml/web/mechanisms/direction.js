@@ -9,8 +9,8 @@ import { Codebook, inWholeNumbers } from "./codebook.js";
 
 /**
  * @import {
- *   Chance, Directed, DirectionEvent, DirectionSettings, DirectionTruth, Mechanism, MechanismKind,
- *   Minibatch, Phrase, Place, PrivacyPromise, RoleShare, Row
+ *   Chance, DirectionMessage, DirectionEvent, DirectionSettings, DirectionTruth, Mechanism, MechanismKind,
+ *   Minibatch, Phrase, CheckinPlace, PrivacyPromise, RoleShare, ShownNumber
  * } from "../types.js"
  */
 
@@ -57,7 +57,7 @@ export class DirectionMechanism {
     };
   }
 
-  /** @type {(_: number, place: Place) => DirectionEvent} */
+  /** @type {(_: number, place: CheckinPlace) => DirectionEvent} */
   event(_, place) {
     const { epsilon, evaluators, counters } = this.#settings;
     const others = place.lot < (evaluators + counters) * WORD ? "count" : "train";
@@ -83,7 +83,7 @@ export class DirectionMechanism {
   /**
    * @param {Minibatch} minibatch
    * @param {DirectionEvent} event
-   * @param {Place} place
+   * @param {CheckinPlace} place
    * @param {Chance} chance
    */
   makePayload(minibatch, event, place, chance) {
@@ -100,7 +100,7 @@ export class DirectionMechanism {
 
   /**
    * @param {Minibatch} minibatch
-   * @param {Place} place
+   * @param {CheckinPlace} place
    * @param {Chance} chance
    */
   #direct(minibatch, { number, seed }, chance) {
@@ -175,7 +175,7 @@ const TERMS = section({
 /** @param {{epsilon: number}} event */
 const loss = ({ epsilon }) => new Loss({ epsilon });
 
-/** @type {MechanismKind<typeof TERMS, DirectionEvent, Directed, DirectionTruth>} */
+/** @type {MechanismKind<typeof TERMS, DirectionEvent, DirectionMessage, DirectionTruth>} */
 export const DIRECTION = {
   terms: TERMS,
 
@@ -264,7 +264,7 @@ export function chanceHides({ level, weak }) {
     : phrase("What is sent is partly random, so nobody can be sure what your samples are.");
 }
 
-/** @type {(message: Directed, truth: DirectionTruth, labels: readonly string[]) => Row} */
+/** @type {(message: DirectionMessage, truth: DirectionTruth, labels: readonly string[]) => ShownNumber} */
 function rowOf({ direction: n = 0, wrong, answer }, { answer: right = 0, fits, best, numbers }, labels) {
   if (wrong !== undefined) return [phrase("the model about one sample"), judged(right), judged(wrong)];
   if (answer !== undefined) {

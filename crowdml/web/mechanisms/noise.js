@@ -9,7 +9,7 @@ import { KIND, NoiseMechanism, lossOf } from "./noisy.js";
 
 /**
  * @import {
- *   Law, LinearModel, MechanismKind, NoiseEvent, NoiseTruth, Noisy, Row, Rule, Terms, WrittenLevel
+ *   Law, LinearModel, MechanismKind, NoiseEvent, NoiseTruth, NoiseMessage, ShownNumber, Rule, Terms, WrittenLevel
  * } from "../types.js"
  */
 
@@ -23,7 +23,7 @@ const SHOWN = 6;
 /** @param {NoiseEvent} event */
 const samplesOf = ({ nTraining, nHeldout }) => nTraining + nHeldout;
 
-/** @type {Pick<MechanismKind<any, NoiseEvent, Noisy, NoiseTruth>, "sends" | "event">} */
+/** @type {Pick<MechanismKind<any, NoiseEvent, NoiseMessage, NoiseTruth>, "sends" | "event">} */
 const NOISE = {
   *sends({ numbers: n, counted, exact, level, weak }) {
     yield [
@@ -57,7 +57,7 @@ const NOISE = {
     summary: (event) => counted("sample", samplesOf(event)),
     shown({ gradient, grid, errors, labels: counts }, { g, nErrors, nLabels }, labels) {
       const steps = decodeGradient(gradient, g.length);
-      /** @type {Row[]} */
+      /** @type {ShownNumber[]} */
       const rows = steps
         .slice(0, SHOWN)
         .map((u, j) => [phrase("number {n}", { n: j + 1 }), g[j] ?? NaN, u * 2 ** grid]);

@@ -13,7 +13,7 @@ import { fail } from "../schema.js";
 
 /**
  * @import {
- *   Chance, Hidden, Mechanism, Minibatch, NoiseEvent, NoiseSettings, NoiseTruth, Place, Release
+ *   Chance, Hidden, Mechanism, Minibatch, NoiseEvent, NoiseSettings, NoiseTruth, CheckinPlace, Release
  * } from "../types.js"
  */
 
@@ -90,7 +90,7 @@ export class NoiseMechanism {
    *
    * @param {Minibatch} minibatch
    * @param {NoiseEvent} event
-   * @param {Place} _
+   * @param {CheckinPlace} _
    * @param {Chance} chance
    */
   makePayload(minibatch, event, _, chance) {

@@ -22,7 +22,7 @@ export interface CheckinEvent {
 }
 
 /** Where a check-in belongs, and the public numbers drawn for it. */
-export interface Place {
+export interface CheckinPlace {
   /** The number of the check-in, 1, 2, … */
   readonly number: number;
   /** Two words from which its codebook is expanded. */
@@ -57,7 +57,7 @@ export interface Mechanism {
   /** The roles of check-ins, where not all of them send the same. */
   readonly roles?: readonly RoleShare[];
   /** What a check-in of `nSamples` samples will send: known before anything is sent. */
-  event(nSamples: number, place: Place): CheckinEvent;
+  event(nSamples: number, place: CheckinPlace): CheckinEvent;
   /** What such a check-in costs, at any place. */
   cost(nSamples: number): Loss;
   /**
@@ -66,7 +66,7 @@ export interface Mechanism {
   makePayload(
     minibatch: Minibatch,
     event: CheckinEvent,
-    place: Place,
+    place: CheckinPlace,
     chance: Chance,
   ): { payload: object; truth: object };
 }
@@ -114,10 +114,10 @@ export interface EventKind<E extends CheckinEvent = any, Message = any, Truth = 
 export type Cell = string | number | Phrase;
 
 /** What it is, what is true, and what was sent instead. */
-export type Row = [what: Cell, truth: Cell, sent: Cell];
+export type ShownNumber = [what: Cell, truth: Cell, sent: Cell];
 
 export interface Shown {
-  rows: Row[];
+  rows: ShownNumber[];
   /** How likely the number was that was chosen. */
   chance?: Odds;
 }

@@ -23,7 +23,7 @@ export interface Source {
 export type SensorKind = Source | { readonly typedIn: true };
 
 /** A sample as it was taken. */
-export interface Taken {
+export interface TakenSample {
   /** In seconds. */
   time: number;
   window: number[];

@@ -145,10 +145,10 @@ def test_sensor_logger_by_mqtt(device: Device, store: DeviceStore, tmp_path: Pat
                 published.set()
                 for qos in (0, 1):
                     broker.publish(*(message.body for message in messages), qos=qos)
-            return intake.fed.lines == 2 * len(messages)
+            return intake.counts.lines == 2 * len(messages)
 
-        fed = listen(device, session, client, stopped=stopped, intake=intake)
-    assert fed.skipped == 0
+        counts = listen(device, session, client, stopped=stopped, intake=intake)
+    assert counts.skipped == 0
     assert kept(store) == from_csv(tmp_path / "csv")
 
 
@@ -170,8 +170,8 @@ def test_termux(device: Device, store: DeviceStore, tmp_path: Path) -> None:
                 now[0], before = moment.ns, moment
             yield from text.splitlines(keepends=True)
 
-    fed = run_live(device, intake, Pipe(lines(), intake))
-    assert (fed.skipped, fed.kept) == (0, len(kept(store)))
+    counts = run_live(device, intake, Pipe(lines(), intake))
+    assert (counts.skipped, counts.kept) == (0, len(kept(store)))
     assert kept(store) == from_csv(tmp_path / "csv")
 
 
@@ -267,8 +267,8 @@ def test_who_joins_again_takes_no_sample_twice(tmp_path: Path) -> None:
             for message in sensor_logger(MOMENTS[:1000]):
                 intake.take(message.body)
             intake.flush()
-            assert bool(intake.fed.kept) is expected
-            assert bool(intake.fed.taken) is not expected
+            assert bool(intake.counts.kept) is expected
+            assert bool(intake.counts.taken) is not expected
 
 
 # Labels
@@ -383,7 +383,7 @@ def test_a_full_buffer_is_told_and_nothing_is_lost(tmp_path: Path) -> None:
         assert store.n_samples == 6
         while device.flush() is Outcome.CHECKED_IN:
             intake.flush()
-        assert intake.fed.kept > 30
+        assert intake.counts.kept > 30
 
 
 @pytest.mark.parametrize(
@@ -600,7 +600,7 @@ def test_a_secret_is_needed(store: DeviceStore) -> None:
         assert post(app, body)[0] == post(app, body, Authorization=wrong)[0] == 401
         assert post(app, body, Authorization="Basic é".encode().decode("latin1"))[0] == 401
         assert post(app, body, Authorization=right)[0] == 200
-    assert intake.fed.lines == 2
+    assert intake.counts.lines == 2
 
 
 def test_bodies_are_bounded(store: DeviceStore) -> None:
@@ -675,7 +675,7 @@ def test_the_examples_for_a_home(format: str, tmp_path: Path) -> None:
 
     def clock() -> int:
         """Let ten seconds pass with each message."""
-        return START + 10 * SECOND * sum(each.fed.lines for each in running)
+        return START + 10 * SECOND * sum(each.counts.lines for each in running)
 
     with (
         broker_in(tmp_path / "broker") as broker,
@@ -697,7 +697,7 @@ def test_the_examples_for_a_home(format: str, tmp_path: Path) -> None:
                 with broker.talking() as home:
                     for where, payload in messages:
                         home.publish(where, payload, qos=1, retain=True).wait_for_publish(PATIENCE)
-            return intake.fed.lines == len(messages)
+            return intake.counts.lines == len(messages)
 
         listen(device, session, client, stopped=stopped, intake=intake)
         assert set(labels_in(store)) == {"Walking"}

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from crowdml.device import Device, DeviceStore, Fed, Outcome, Waiting
+from crowdml.device import Device, DeviceStore, Outcome, SourceCounts, Waiting
 from crowdml.device.sources.address import TopicAddress, read_address
 from crowdml.device.sources.mqtt.broker import Broker
 from crowdml.device.sources.mqtt.topic import LARGEST, client_of, listen
@@ -61,7 +61,7 @@ class Listener:
         self.broker = Broker(address, self.client, waiting=waiting, **options)
         self.skipped: list[str] = []
 
-    def until(self, true: Callable[[], bool]) -> Fed:
+    def until(self, true: Callable[[], bool]) -> SourceCounts:
         deadline = time.monotonic() + PATIENCE
 
         def stopped() -> bool:
@@ -104,9 +104,9 @@ def test_every_message_is_one_sample(device: Device, mosquitto: Mosquitto) -> No
     mosquitto.publish(
         sample(0.1), sample(0.2, "run"), '{"x": [0.3, 0, 0, 0], "y": "still", "at": 7}'
     )
-    fed = listener(device, mosquitto).until(lambda: device.n_samples == 3)
+    counts = listener(device, mosquitto).until(lambda: device.n_samples == 3)
     assert kept(device) == [0.1, 0.2, 0.3]
-    assert (fed.kept, fed.skipped, fed.answered) == (3, 0, 0)
+    assert (counts.kept, counts.skipped, counts.answered) == (3, 0, 0)
 
 
 def test_bad_messages_are_skipped_and_named(device: Device, mosquitto: Mosquitto) -> None:
@@ -115,9 +115,9 @@ def test_bad_messages_are_skipped_and_named(device: Device, mosquitto: Mosquitto
     bad += ['{"x": [1], "y": "walk"}', '{"x":' + "[" * 2000, sample(0.3) + LARGEST * " "]
     mosquitto.publish(*bad, "", " ", sample(0.1), "oops", sample(0.2))
     told = listener(device, mosquitto)
-    fed = told.until(lambda: device.n_samples == 2)
+    counts = told.until(lambda: device.n_samples == 2)
     assert kept(device) == [0.1, 0.2]
-    assert (fed.kept, fed.skipped) == (2, len(bad) + 1)
+    assert (counts.kept, counts.skipped) == (2, len(bad) + 1)
     numbers = [each.split(":")[0] for each in told.skipped]
     assert numbers == [f"message {i}" for i in (1, 2, 3, 4, 5, 6, 7, 11)]
     assert told.skipped[0].startswith('message 1: expected {"x": [numbers], "y": label}, found')
@@ -208,12 +208,12 @@ def test_a_full_buffer_leaves_messages_with_the_broker(
     subscribe(device, mosquitto)
     mosquitto.publish(*(sample(i / 100) for i in range(40)))
     told = listener(device, mosquitto)
-    fed = told.until(lambda: bool(told.broker.inbox))
-    assert fed.outcome is Outcome.WAITING
+    counts = told.until(lambda: bool(told.broker.inbox))
+    assert counts.outcome is Outcome.WAITING
     assert device.n_samples == 30
     transport.down = None
-    fed = listener(device, mosquitto).until(lambda: device.n_samples == 10)
-    assert (fed.kept, fed.answered) == (10, 1)
+    counts = listener(device, mosquitto).until(lambda: device.n_samples == 10)
+    assert (counts.kept, counts.answered) == (10, 1)
     assert kept(device) == [i / 100 for i in range(30, 40)]
 
 
@@ -258,8 +258,8 @@ def test_it_ends_when_all_check_ins_are_made(tmp_path: Path, mosquitto: Mosquitt
         mosquitto.publish(*(sample(i / 100) for i in range(9)))
         told = listener(device, mosquitto)
         gone = f"Client {told.client} disconnected"
-        fed = told.until(lambda: False)
-        assert (fed.kept, fed.answered, len(transport.bodies)) == (6, 2, 2)
+        counts = told.until(lambda: False)
+        assert (counts.kept, counts.answered, len(transport.bodies)) == (6, 2, 2)
         assert "all check-ins that you agreed to are made" in str(device.ended)
         assert eventually(lambda: mosquitto.log.count(gone) == 2)
         mosquitto.stop()

@@ -88,7 +88,7 @@ class Participant:
         return self.intakes[-1]
 
     def kept(self) -> int:
-        return sum(intake.fed.kept for intake in self.intakes)
+        return sum(intake.counts.kept for intake in self.intakes)
 
     def check_nothing_spent(self) -> None:
         assert (self.device.n_samples, self.device.ledger.events) == (1, ()), "the one before"
@@ -164,7 +164,7 @@ def through_topic(person: Participant, folder: Path) -> None:
             if not published.is_set() and broker.n_subscriptions():
                 published.set()
                 broker.publish(*MESSAGES)
-            return intake.fed.lines >= len(MESSAGES)
+            return intake.counts.lines >= len(MESSAGES)
 
         listen(device, session, client, stopped=stopped, intake=intake, on_doubt=person.on_doubt)
 
@@ -225,7 +225,7 @@ def test_the_app_shows_why(tmp_path: Path) -> None:
         first = next(n for n, (status, _) in enumerate(said) if status == 499)
         assert set(said[:first]) == {(200, "[]")}
         assert set(said[first:]) == {(499, DOUBT.replace("4 of the first 4", "3 of the first 3"))}
-        assert intake.fed.lines == first + 1, "a message that was refused is not taken"
+        assert intake.counts.lines == first + 1, "a message that was refused is not taken"
         with pytest.raises(DoubtfulRows):
             intake.settle(person.on_doubt)
         person.check_nothing_spent()

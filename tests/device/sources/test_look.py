@@ -84,8 +84,8 @@ def test_nothing_is_kept_or_spent_unless_somebody_says_so(
 
             source = "-" if stream else str(file)
             if answer:
-                fed = feed(device, source, wait=0.0, on_doubt=on_doubt)
-                assert (fed.kept, fed.answered) == (4, 1)
+                counts = feed(device, source, wait=0.0, on_doubt=on_doubt)
+                assert (counts.kept, counts.answered) == (4, 1)
             else:
                 with pytest.raises(DoubtfulRows, match=r"Nothing was spent on them\. Check"):
                     feed(device, source, wait=0.0, on_doubt=on_doubt)

@@ -147,11 +147,11 @@ def test_a_device_is_fed_by_name(tmp_path: Path) -> None:
     file, notes, skipped = tmp_path / "samples.csv", list[str](), list[str]()
     file.write_text("id;warmth;light;y\n1;22,5;300;walk\n2;;175;run\n3;hot;1;run\n")
     with join(tmp_path / "device", MemoryTransport(task)) as device:
-        fed = feed(device, str(file), wait=0.0, on_note=notes.append,
+        counts = feed(device, str(file), wait=0.0, on_note=notes.append,
                    on_skip=lambda error: skipped.append(str(error)))  # fmt: skip
         rows = device._store._db.execute("SELECT x FROM buffer ORDER BY id").fetchall()
     assert [memoryview(row[0]).cast("d").tolist() for row in rows] == [[0.0, 0.5], [-0.5, 0.0]]
-    assert (fed.kept, fed.skipped) == (2, 1)
+    assert (counts.kept, counts.skipped) == (2, 1)
     assert skipped == ["line 4: column 'warmth' must be a finite number, found 'hot'."]
     assert notes == [
         "columns are separated by semicolons, decimals by points or commas; columns are found by "
@@ -171,7 +171,7 @@ def test_messages_of_a_topic_by_key(tmp_path: Path) -> None:
             '{"light": 0.25, "warmht": 0.5, "y": "walk"}',
         ):
             assert reader.take(TopicMessage(0, False, text.encode()))
-        assert (reader.fed.kept, device.n_samples) == (2, 2)
+        assert (reader.counts.kept, device.n_samples) == (2, 2)
     assert notes == ["ignored are 'at'"]
     assert len(skipped) == 1
     assert "message 3: " in skipped[0]

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from crowdml.device.sources.recording import read_readings
-from crowdml.device.sources.sensing import Sensing, Taken, features_of
+from crowdml.device.sources.sensing import Sensing, TakenSample, features_of
 from crowdml.errors import InvalidInput, InvalidSample
 from crowdml.protocol import Features, Sensor
 
 Reading = tuple[float, float, float | None]
 
 
-def collect(sensor: Sensor, readings: list[Reading], count: int = 1) -> list[Taken]:
+def collect(sensor: Sensor, readings: list[Reading], count: int = 1) -> list[TakenSample]:
     sensing = Sensing(sensor, count)
     return [taken for reading in readings for taken in sensing.push(*reading)]
 

@@ -20,7 +20,7 @@ from crowdml.portal.pages.context import Portal
 from crowdml.portal.pages.planner import Planner
 from crowdml.portal.pictures.gallery import Gallery
 from crowdml.server import Settings, Store
-from crowdml.server.http.proxies import Front
+from crowdml.server.http.proxies import PublicAddress
 from crowdml.server.service.service import Service
 from crowdml.server.throttle import Throttle
 from tests.portal.calling import call
@@ -38,7 +38,7 @@ def app_in(folder: Path, title: str, fingerprint: str | None = None) -> Starlett
     with closing(Store(settings.database)) as store:
         store.create_task(make_task(__title=title))
         store.accounts.add("ana", "correct horse battery")
-    return create_portal_app(settings, Front(fingerprint=fingerprint))
+    return create_portal_app(settings, PublicAddress(fingerprint=fingerprint))
 
 
 def test_an_app_is_complete_when_it_is_made(tmp_path: Path) -> None:

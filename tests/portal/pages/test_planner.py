@@ -11,7 +11,7 @@ import pytest
 import uvloop
 from msgspec.structs import replace
 
-from crowdml.portal.pages.hardships import NO_HARDSHIPS, Hardships
+from crowdml.portal.pages.hardships import NO_HARDSHIPS, CrowdHardships
 from crowdml.portal.pages.planner import Forecast, Planner
 from crowdml.portal.words.expectation import Expectation, PlannedCost, PlannedOption
 from crowdml.portal.words.language import speaking
@@ -103,11 +103,11 @@ def test_what_is_clearly_better_is_recommended_in_words() -> None:
 
 
 def test_what_makes_it_hard_is_simulated_and_its_cost_is_said() -> None:
-    hard = Hardships.of({"crowd-leaving": "0.3", "crowd-delay": "0.1", "crowd-skew": "odd"})
+    hard = CrowdHardships.of({"crowd-leaving": "0.3", "crowd-delay": "0.1", "crowd-skew": "odd"})
     assert hard == ("0.3", "0.1", "")
     planner, task = running(FOUND), Task.from_toml(TASK)
     asked = [asyncio.run(planner.plan(task, TASK, asyncio.Event(), each)).expected for each in
-             (hard, Hardships(skew="1"), NO_HARDSHIPS)]  # fmt: skip
+             (hard, CrowdHardships(skew="1"), NO_HARDSHIPS)]  # fmt: skip
     words = [each.own.mechanism for each in asked if each]
     crowd = "--devices 80 --samples 10"
     assert words == [f"{crowd} --leaving 0.3 --delay 80", f"{crowd} --skew 1", crowd]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from crowdml.portal.words.example import Example, ExampleMessage, make_example
-from crowdml.privacy import Directed, DirectionMechanism, Place, Role, role_of
+from crowdml.privacy import CheckinPlace, DirectionMechanism, DirectionMessage, Role, role_of
 from crowdml.privacy.direction_channel import FIELDS
 from crowdml.protocol import Terms, checkin_type, terms_hash
 from tests.servers import make_task
@@ -49,7 +49,7 @@ def test_with_noise_it_is_not(law: str) -> None:
 
 
 def role_in(message: ExampleMessage) -> Role:
-    return role_of(msgspec.json.decode(message.body, type=Directed))
+    return role_of(msgspec.json.decode(message.body, type=DirectionMessage))
 
 
 def test_a_number_of_each_role_with_its_odds() -> None:
@@ -101,7 +101,7 @@ def test_a_server_would_take_it(changes: dict[str, Any]) -> None:
         place = next(
             place
             for k in range(100)
-            if mechanism.roles.of(place := Place(terms_hash(terms.text), f"example-{k}", 1))
+            if mechanism.roles.of(place := CheckinPlace(terms_hash(terms.text), f"example-{k}", 1))
             is role_in(message)
         )
         told = {name: document[name] for name in document if name in FIELDS.values()}

@@ -11,7 +11,7 @@ import pytest
 
 from crowdml.errors import Rejected
 from crowdml.models import Minibatch
-from crowdml.privacy import NoiseMechanism, Noisy, Place
+from crowdml.privacy import CheckinPlace, NoiseMechanism, NoiseMessage
 from crowdml.protocol import CheckinAnswer, Task
 from crowdml.server import Store
 from crowdml.server.database.entry import LogEntry
@@ -128,12 +128,12 @@ def noisy_task(mechanism: str) -> Task:
     )
 
 
-def entry(seq: int, device: int, payload: Noisy) -> LogEntry:
+def entry(seq: int, device: int, payload: NoiseMessage) -> LogEntry:
     data = msgspec.msgpack.encode(payload)
     return LogEntry(1, seq, device, f"{seq}", 0, seq - 1, None, payload.samples, data, f"{device}")
 
 
-def lie(mechanism: NoiseMechanism, payload: Noisy, w: np.ndarray[Any, Any]) -> Noisy:
+def lie(mechanism: NoiseMechanism, payload: NoiseMessage, w: np.ndarray[Any, Any]) -> NoiseMessage:
     """Push w back to where it came from, as hard as the gate accepts."""
     most = mechanism.plausible_gradient(payload.samples)
     return msgspec.structs.replace(payload, gradient=(most * np.sign(w)).astype("<i4").tobytes())
@@ -158,7 +158,9 @@ def test_a_device_that_lies_does_not_wreck_a_model(mechanism: str, lies: int) ->
     shortened = 0
     for i, rows in enumerate(order):
         minibatch = Minibatch(model, fold.w, x[rows], DATA.y_train[rows])
-        payload = made.make_payload(minibatch, made.event(52), Place("0" * 64, str(i), 0), chance)
+        payload = made.make_payload(
+            minibatch, made.event(52), CheckinPlace("0" * 64, str(i), 0), chance
+        )
         assert fold.learning.usual is not None
         length = float(np.linalg.norm(np.frombuffer(payload.gradient, "<i4") * 2.0**payload.grid))
         shortened += length > fold.learning.usual.limit
@@ -177,7 +179,7 @@ def test_a_snapshot_holds_what_is_usual() -> None:
     task = noisy_task("laplace")
     made, fold, rng = task.terms.mechanism(), Fold(task, "0" * 64), np.random.default_rng(0)
     assert isinstance(made, NoiseMechanism)
-    payload = Noisy(52, 0, 3, (20, 20, 12), made.grid(52), b"")
+    payload = NoiseMessage(52, 0, 3, (20, 20, 12), made.grid(52), b"")
     for seq in range(1, 300):
         g = rng.normal(0, 100 * (1 + seq % 7), made.size).astype("<i4").tobytes()
         fold.apply(entry(seq, seq, msgspec.structs.replace(payload, gradient=g)))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from crowdml.protocol import Enrol, Task
-from tests.checkins import NoisyCheckin
+from tests.checkins import NoiseCheckin
 from tests.server.refusing import MISSING, OUT_OF_RANGE, WRONG_TYPES, Bench, cases
 from tests.servers import PATIENCE, Reply, checkin, enrol, make_task, problem_kind
 
@@ -46,7 +46,7 @@ NOISY_RANGES: dict[str, list[Any]] = OUT_OF_RANGE | {
 
 
 def test_every_field_has_bad_values() -> None:
-    assert set(NOISY_TYPES) == set(NoisyCheckin.__struct_fields__)
+    assert set(NOISY_TYPES) == set(NoiseCheckin.__struct_fields__)
     assert {"terms", "invite"} == set(Enrol.__struct_fields__)
 
 

@@ -8,7 +8,7 @@ from starlette.routing import Route
 
 from crowdml.errors import InvalidInput
 from crowdml.server.http.checkin import Dispatcher
-from crowdml.server.http.proxies import Facing, Front
+from crowdml.server.http.proxies import ProxyRestorer, PublicAddress
 
 
 @pytest.mark.parametrize(
@@ -29,16 +29,18 @@ from crowdml.server.http.proxies import Facing, Front
 )
 def test_urls_that_are_none(url: str) -> None:
     with pytest.raises(InvalidInput, match="a public URL must be"):
-        Front(url)
+        PublicAddress(url)
 
 
 @pytest.mark.parametrize("proxies", ["here", "10.0.0.1/8", "1.2.3", "10.0.0.1,x"])
 def test_proxies_that_are_none(proxies: str) -> None:
     with pytest.raises(InvalidInput, match="a proxy to trust must be an address"):
-        Front(proxies=proxies)
+        PublicAddress(proxies=proxies)
 
 
-def seen(front: Front, path: str = "/", client: str = "10.1.2.3", **headers: str) -> dict[str, Any]:
+def seen(
+    front: PublicAddress, path: str = "/", client: str = "10.1.2.3", **headers: str
+) -> dict[str, Any]:
     """Return the scope of a request as the app receives it."""
     found: dict[str, Any] = {}
 
@@ -54,7 +56,7 @@ def seen(front: Front, path: str = "/", client: str = "10.1.2.3", **headers: str
         "scheme": "http",
         "headers": pairs,
     }
-    asyncio.run(Facing(app, front)(scope, None, None))  # type: ignore[arg-type]
+    asyncio.run(ProxyRestorer(app, front)(scope, None, None))  # type: ignore[arg-type]
     found["host"] = [value.decode() for name, value in found["headers"] if name == b"host"]
     return found
 
@@ -69,7 +71,7 @@ def seen(front: Front, path: str = "/", client: str = "10.1.2.3", **headers: str
     ],
 )
 def test_the_last_proxy_is_believed_if_trusted(headers: dict[str, str]) -> None:
-    front = Front(proxies="10.0.0.0/8, fd00::/8")
+    front = PublicAddress(proxies="10.0.0.0/8, fd00::/8")
     for client in ("10.1.2.3", "::ffff:10.1.2.3", "fd00::1"):
         found = seen(front, client=client, **headers)
         assert (found["scheme"], found["host"]) == ("https", ["example.org"])
@@ -79,7 +81,7 @@ def test_the_last_proxy_is_believed_if_trusted(headers: dict[str, str]) -> None:
 
 
 def test_schemes_that_are_none_are_ignored() -> None:
-    found = seen(Front(proxies="10.1.2.3"), x_forwarded_proto="javascript")
+    found = seen(PublicAddress(proxies="10.1.2.3"), x_forwarded_proto="javascript")
     assert (found["scheme"], found["host"]) == ("http", ["inside"])
 
 
@@ -94,13 +96,13 @@ def test_schemes_that_are_none_are_ignored() -> None:
     ],
 )
 def test_the_prefix_is_taken_off(path: str, found: str) -> None:
-    assert seen(Front("https://example.org/crowd/"), path)["path"] == found
+    assert seen(PublicAddress("https://example.org/crowd/"), path)["path"] == found
 
 
 CHECKINS = "/v1/tasks/{task}/checkins"
 
 
-def taken(front: Front, method: str, path: str) -> tuple[str, str | None]:
+def taken(front: PublicAddress, method: str, path: str) -> tuple[str, str | None]:
     """Return who handles a request, and for which task."""
     found: list[tuple[str, str | None]] = []
 
@@ -115,7 +117,7 @@ def taken(front: Front, method: str, path: str) -> tuple[str, str | None]:
         raise error
 
     route = Route(CHECKINS, Endpoint(), methods=["POST"])
-    app = Facing(Dispatcher(router, route, never, never), front)
+    app = ProxyRestorer(Dispatcher(router, route, never, never), front)
     scope = {"type": "http", "method": method, "path": path, "headers": []}
     asyncio.run(app(scope, None, None))  # type: ignore[arg-type]
     (one,) = found
@@ -125,7 +127,7 @@ def taken(front: Front, method: str, path: str) -> tuple[str, str | None]:
 @pytest.mark.parametrize("url", [None, "https://example.org", "https://example.org/crowd"])
 def test_check_ins_have_one_way(url: str | None) -> None:
     """Check that check-ins at any address reach the same endpoint."""
-    front = Front(url)
+    front = PublicAddress(url)
     for prefix in {"", front.prefix}:
         path = f"{prefix}/v1/tasks/activity/checkins"
         assert taken(front, "POST", path) == ("endpoint", "activity")
@@ -141,4 +143,4 @@ def test_check_ins_have_one_way(url: str | None) -> None:
     ],
 )  # fmt: skip
 def test_all_else_goes_to_the_router(path: str) -> None:
-    assert taken(Front("https://example.org/crowd"), "POST", path) == (path, None)
+    assert taken(PublicAddress("https://example.org/crowd"), "POST", path) == (path, None)

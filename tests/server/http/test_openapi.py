@@ -141,7 +141,7 @@ def test_a_missing_task_is_as_described(contract: Contract, wire: Wire) -> None:
 
 def test_the_schema_rejects_what_the_server_rejects(contract: Contract) -> None:
     """Check that authors who validate against the document learn of mistakes before sending."""
-    validator = contract.validator({"$ref": "#/components/schemas/NoisyCheckin"})
+    validator = contract.validator({"$ref": "#/components/schemas/NoiseCheckin"})
     message = json.loads(checkin(make_task()))
     validator.validate(message)
     for field, value in {
@@ -154,7 +154,7 @@ def test_the_schema_rejects_what_the_server_rejects(contract: Contract) -> None:
 
 
 def test_the_schema_of_one_small_number(contract: Contract) -> None:
-    validator = contract.validator({"$ref": "#/components/schemas/DirectedCheckin"})
+    validator = contract.validator({"$ref": "#/components/schemas/DirectionCheckin"})
     all_train = make_directed(collection__evaluators=0.0, collection__counters=0.0)
     message = json.loads(directed(all_train, "ana"))
     validator.validate(message)

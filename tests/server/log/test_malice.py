@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from crowdml.errors import Rejected
-from crowdml.privacy import Directed, DirectionMechanism, Place
+from crowdml.privacy import CheckinPlace, DirectionMechanism, DirectionMessage
 from crowdml.privacy.choice import Choice
 from crowdml.privacy.codebook import Codebook
 from crowdml.protocol import Task, terms_hash
@@ -56,21 +56,21 @@ def pull(mechanism: DirectionMechanism) -> float:
     return Choice(mechanism.directions, mechanism.closest, mechanism.epsilon).pull
 
 
-def codebook_at(task: Task, place: Place) -> Codebook:
+def codebook_at(task: Task, place: CheckinPlace) -> Codebook:
     return Codebook(mechanism_of(task).size, place)
 
 
-def step(task: Task, place: Place, direction: int) -> Array:
+def step(task: Task, place: CheckinPlace, direction: int) -> Array:
     """Return how w moves if the log holds only this check-in, in units of the rate."""
-    payload = msgspec.msgpack.encode(Directed(place.number, direction))
+    payload = msgspec.msgpack.encode(DirectionMessage(place.number, direction))
     fold = Fold(task, place.terms_sha256)
     fold.apply(LogEntry(1, 1, 0, "id", 0, 0, place.number, None, payload, place.device))
     assert task.optimizer.c is not None
     return -fold.w / task.optimizer.c
 
 
-def places(task: Task, n: int) -> list[Place]:
-    return [Place(terms_hash(task.terms.text), f"device-{i}", 1) for i in range(n)]
+def places(task: Task, n: int) -> list[CheckinPlace]:
+    return [CheckinPlace(terms_hash(task.terms.text), f"device-{i}", 1) for i in range(n)]
 
 
 @pytest.mark.parametrize(("epsilon", "factor"), FACTORS)
@@ -137,7 +137,7 @@ def test_a_device_pushes_k_times_and_not_once_more(store: Store) -> None:
     aim = np.ones(mechanism.size) / np.sqrt(mechanism.size)
     sent: list[object] = []
     for number in [*range(1, 11), *range(1, 11)]:
-        place = Place(learner.terms_sha256, device.name, number)
+        place = CheckinPlace(learner.terms_sha256, device.name, number)
         worst = int(codebook_at(task, place).scores(aim, mechanism.directions).argmax())
         lie = msgspec.structs.replace(  # type: ignore[type-var]
             message(task, device.name, number, 0), id=f"lie-{len(sent):016}", direction=worst
@@ -155,8 +155,8 @@ def test_an_evaluation_moves_the_error_by_one_prediction(labels: list[str] | Non
     """Check that right and wrong differ by one error, magnified as honest ones are, for any C."""
     kind = "softmax" if labels else "ridge"
     mechanism = mechanism_of(task_of(4.0, target__labels=labels, model__kind=kind))
-    place = Place("0" * 64, "ana", 1)
-    right, wrong = (mechanism.read(Directed(1, wrong=n), place).errors for n in (0, 1))
+    place = CheckinPlace("0" * 64, "ana", 1)
+    right, wrong = (mechanism.read(DirectionMessage(1, wrong=n), place).errors for n in (0, 1))
     honest = math.exp(4.0) / (math.exp(4.0) + 1)
     assert wrong - right == pytest.approx(1 / (2 * honest - 1))
 
@@ -168,10 +168,10 @@ def test_an_answer_moves_the_labels_by_one_sample(n: int) -> None:
     The error is not affected.
     """
     mechanism = mechanism_of(task_of(4.0, target__labels=list("abcdefghij")[:n]))
-    place = Place("0" * 64, "ana", 1)
+    place = CheckinPlace("0" * 64, "ana", 1)
     honest = math.exp(4.0) / (math.exp(4.0) + n - 1)
     others = (1 - honest) / (n - 1)
-    readings = [mechanism.read(Directed(1, answer=k), place) for k in range(n)]
+    readings = [mechanism.read(DirectionMessage(1, answer=k), place) for k in range(n)]
     for k, reading in enumerate(readings):
         expected = np.where(np.arange(n) == k, 1 - others, -others) / (honest - others)
         assert reading.labels == pytest.approx(expected)

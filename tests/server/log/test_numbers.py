@@ -9,15 +9,15 @@ import pytest
 from sqlalchemy.exc import IntegrityError
 
 from crowdml.errors import Rejected
-from crowdml.privacy import Place, Role, role_of
+from crowdml.privacy import CheckinPlace, Role, role_of
 from crowdml.privacy.direction_channel import FIELDS
 from crowdml.protocol import CheckinAnswer, Task, terms_hash
 from crowdml.server import Store
 from crowdml.server.database.log import SEEN
-from crowdml.server.log.admission import Gate
+from crowdml.server.log.admission import CheckinRules
 from crowdml.server.log.decision import Arrival
 from crowdml.server.log.learner import Learner
-from tests.checkins import DirectedCheckin
+from tests.checkins import DirectionCheckin
 from tests.server.learning import (
     arrivals,
     assert_same,
@@ -83,7 +83,7 @@ def roles_of(task: Task, device: str) -> dict[Role, list[int]]:
     """Return the numbers 1 … 10 of a device, by their role."""
     found: dict[Role, list[int]] = {role: [] for role in Role}
     for number in range(1, 11):
-        place = Place(terms_hash(task.terms.text), device, number)
+        place = CheckinPlace(terms_hash(task.terms.text), device, number)
         found[task.terms.collection.roles.of(place)].append(number)
     return found
 
@@ -203,17 +203,17 @@ def test_numbers_are_looked_up_in_an_index(store: Store, task: Task, learner: Le
 # Checks at the gate
 
 
-def gate(task: Task) -> Gate:
-    return Gate(task.terms, terms_hash(task.terms.text))
+def gate(task: Task) -> CheckinRules:
+    return CheckinRules(task.terms, terms_hash(task.terms.text))
 
 
-def sent(task: Task, number: int, device: str = "ana") -> DirectedCheckin:
+def sent(task: Task, number: int, device: str = "ana") -> DirectionCheckin:
     made = message(task, device, number, seed=number)
-    assert isinstance(made, DirectedCheckin)
+    assert isinstance(made, DirectionCheckin)
     return made
 
 
-def refusal(task: Task, checkin: DirectedCheckin, device: str = "ana") -> Rejected:
+def refusal(task: Task, checkin: DirectionCheckin, device: str = "ana") -> Rejected:
     with pytest.raises(Rejected) as caught:
         gate(task).check(checkin, device)
     return caught.value
@@ -233,7 +233,7 @@ def test_roles_are_not_for_the_device_to_choose(task: Task) -> None:
     for i in range(60):
         device = f"device-{i}"
         made = sent(task, 1, device)
-        role = roles.of(Place(made.terms, device, 1))
+        role = roles.of(CheckinPlace(made.terms, device, 1))
         found.add(role)
         gate(task).check(made, device)
         nothing = dict.fromkeys(FIELDS.values())

@@ -14,7 +14,7 @@ from crowdml.protocol import Estimate, Task
 from crowdml.server import Store
 from crowdml.server.log.decision import Arrival
 from crowdml.server.results.reports import statistics
-from tests.checkins import DirectedCheckin, NoisyCheckin
+from tests.checkins import DirectionCheckin, NoiseCheckin
 from tests.server.answering import responding
 from tests.server.learning import arrivals, changed, ingest_now, new_learner, reopened
 from tests.servers import make_directed, make_task
@@ -37,7 +37,7 @@ def test_totals_are_the_sums_of_the_log(store: Store) -> None:
     incoming = arrivals(task, 20)
     learner.ingest(incoming)
     shown = statistics(learner)
-    messages = [a.checkin for a in incoming if isinstance(a.checkin, NoisyCheckin)]
+    messages = [a.checkin for a in incoming if isinstance(a.checkin, NoiseCheckin)]
     samples = sum(message.samples for message in messages)
     assert shown.samples == samples
     assert shown.active_devices == 3
@@ -152,8 +152,8 @@ def test_numbers_have_errors_and_no_labels(store: Store) -> None:
     assert covers(shown.error, 0.2)
 
 
-def sent(incoming: list[Arrival]) -> list[DirectedCheckin]:
-    return [a.checkin for a in incoming if isinstance(a.checkin, DirectedCheckin)]
+def sent(incoming: list[Arrival]) -> list[DirectionCheckin]:
+    return [a.checkin for a in incoming if isinstance(a.checkin, DirectionCheckin)]
 
 
 def test_every_answer_counts_for_its_label(store: Store) -> None:

@@ -15,10 +15,10 @@ from crowdml.learning.stopping import ONE, WindowSums
 from crowdml.privacy import DirectionMechanism
 from crowdml.protocol import CheckinAnswer, State, Task, terms_hash
 from crowdml.server import Store
-from crowdml.server.log.admission import Gate
+from crowdml.server.log.admission import CheckinRules
 from crowdml.server.log.learner import Learner
 from crowdml.server.results.reports import statistics
-from tests.checkins import DirectedCheckin
+from tests.checkins import DirectionCheckin
 from tests.server.answering import miscounting, responding
 from tests.server.learning import arrivals, changed, new_learner, noisy, reopened
 from tests.servers import make_directed, make_task
@@ -114,7 +114,7 @@ def test_too_few_samples_never_stop_a_task(store: Store) -> None:
 @pytest.mark.parametrize("errors", [-(10**9), 10**9])
 def test_one_liar_cannot_stop_a_task(errors: int) -> None:
     task = target()
-    gate, truth = Gate(task.terms, terms_hash(task.terms.text)), noisy(task)
+    gate, truth = CheckinRules(task.terms, terms_hash(task.terms.text)), noisy(task)
     gate.check(truth, "ana")
     with pytest.raises(Rejected, match=f"found {errors}") as caught:
         gate.check(msgspec.structs.replace(truth, errors=errors), "ana")
@@ -208,7 +208,7 @@ def test_one_person_cannot_stop_a_task(store: Store) -> None:
     task = evaluated(0.9, collection__checkins=10)
     learner = new_learner(store, task, n=1)
     for arrival in arrivals(task, 10, store.devices(learner.id)):
-        assert isinstance(arrival.checkin, DirectedCheckin)
+        assert isinstance(arrival.checkin, DirectionCheckin)
         evaluates = arrival.checkin.wrong is not None
         learner.ingest([changed(arrival, wrong=0) if evaluates else arrival])
     assert learner.version == 10

@@ -12,7 +12,7 @@ from crowdml.protocol import Task
 from crowdml.simulation import (
     Advice,
     Crowd,
-    Gathering,
+    ExpectedCrowd,
     Learning,
     Plan,
     advise,
@@ -26,7 +26,7 @@ from crowdml.simulation.datasets import DIFFICULTIES, synthetic
 from crowdml.simulation.plot import draw_options
 from tests.servers import make_task
 
-CROWD = Gathering(devices=150, samples=20)
+CROWD = ExpectedCrowd(devices=150, samples=20)
 
 
 def task(**changes: Any) -> Task:
@@ -90,7 +90,7 @@ def test_the_same_seed_gives_the_same_advice(advice: Advice) -> None:
 
 
 def test_advice_for_a_crowd_that_is_too_small() -> None:
-    found = advise(task(privacy__epsilon=0.1), Gathering(devices=50, samples=10))
+    found = advise(task(privacy__epsilon=0.1), ExpectedCrowd(devices=50, samples=10))
     assert "will hardly learn" in found.sentence
     assert found.verdict in ("hardly", "hardly to something")
 
@@ -110,8 +110,8 @@ def test_it_comes_true_on_data_that_resemble_the_crowds() -> None:
     """Compare the expected error of a crowd with a simulation of that very crowd."""
     data = load_activity(features="demo")
     wanted = task(features__count=12, target__labels=list(data.labels))
-    gathering = Gathering(devices=108, samples=59)
-    found = advise(wanted, gathering, data, mechanisms=["direction"], trials=5)
+    expected = ExpectedCrowd(devices=108, samples=59)
+    found = advise(wanted, expected, data, mechanisms=["direction"], trials=5)
     best = found.recommended
     crowd = Crowd(devices=108, batch=best.batch, checkins=best.checkins, evaluators=0.15)
     crowd = replace(crowd, counters=0.05)
@@ -128,7 +128,9 @@ def test_minutes_follow_from_the_sensor() -> None:
 
 def test_numbers_too() -> None:
     line = task(target__labels=None, model__kind="huber", model__tolerance=0.5)
-    found = advise(line, Gathering(300, 20), difficulty="easy", mechanisms=["direction"], trials=2)
+    found = advise(
+        line, ExpectedCrowd(300, 20), difficulty="easy", mechanisms=["direction"], trials=2
+    )
     assert found.recommended.error < found.guess_error
 
 
@@ -138,7 +140,7 @@ def test_made_up_numbers_have_the_tasks_scale(scale: float) -> None:
         target__labels=None, target__scale=scale,
         model__kind="huber", model__delta=scale, model__tolerance=scale / 2,
     )  # fmt: skip
-    found = advise(line, Gathering(300, 20), mechanisms=["direction"], trials=1)
+    found = advise(line, ExpectedCrowd(300, 20), mechanisms=["direction"], trials=1)
     assert found.central_error < 0.2 < 0.5 < found.guess_error
 
 
@@ -211,7 +213,7 @@ def test_the_verdict_is_the_share_of_what_could_be_learnt(
 
 def test_of_a_crowd_that_is_too_large_a_part_is_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plans, "MOST_NUMBERS", 20_000)
-    found = advise(task(), Gathering(10_000, 20), mechanisms=["direction"], trials=1)
+    found = advise(task(), ExpectedCrowd(10_000, 20), mechanisms=["direction"], trials=1)
     assert found.sentence.startswith("A part of this crowd ")
     assert "100 of 10,000 devices should reach" in found.sentence
 
@@ -230,7 +232,7 @@ def test_an_error_that_cannot_be_asked_for(error: float) -> None:
 @pytest.mark.parametrize(("devices", "samples"), [(0, 5), (5, 0)])
 def test_nobody_is_no_crowd(devices: int, samples: int) -> None:
     with pytest.raises(InvalidInput, match="must be at least 1"):
-        Gathering(devices, samples)
+        ExpectedCrowd(devices, samples)
 
 
 @pytest.mark.parametrize("difficulty", DIFFICULTIES)

@@ -14,7 +14,7 @@ from crowdml.learnt import Start
 from crowdml.pilot import PilotSamples, fit_start
 from crowdml.privacy import bound_rows
 from crowdml.protocol import Task
-from crowdml.simulation import EpsilonOption, Gathering, PilotAdvice, hold_out, pilot_advice
+from crowdml.simulation import EpsilonOption, ExpectedCrowd, PilotAdvice, hold_out, pilot_advice
 from crowdml.simulation.advice import turns as turns_module
 from crowdml.simulation.advice.pilot_search import recommended_of, verdict_of
 from crowdml.simulation.advice.pilot_sentences import (
@@ -51,7 +51,7 @@ batch = 10
 [stop]
 updates = 30
 """
-CROWD = Gathering(devices=30, samples=10)
+CROWD = ExpectedCrowd(devices=30, samples=10)
 
 
 def samples(people: int | None = 6, rows: int = 120, noise: float = 0.5) -> PilotSamples:
@@ -212,7 +212,7 @@ def test_a_wrong_start_is_improved_by_many() -> None:
     task = msgspec.structs.replace(
         task, optimizer=msgspec.structs.replace(task.optimizer, reach=40.0)
     )
-    found = pilot_advice(task, Gathering(300, 10), others, trials=1, target_error=0.3)
+    found = pilot_advice(task, ExpectedCrowd(300, 10), others, trials=1, target_error=0.3)
     assert found.pilot_error > 0.8
     assert found.options[-1].verdict == "improves"
     assert found.options[-1].error < 0.3
@@ -224,7 +224,7 @@ def test_a_wrong_start_is_improved_by_many() -> None:
 def test_two_people_leave_the_pilot_as_it_is() -> None:
     """Check that two people keep the pilot's error; from zero, they would end near guessing."""
     pilot = samples(None)
-    found = pilot_advice(make_task(pilot), Gathering(2, 10), pilot, trials=1)
+    found = pilot_advice(make_task(pilot), ExpectedCrowd(2, 10), pilot, trials=1)
     assert found.options[0].error == pytest.approx(found.pilot_error, abs=0.05)
     assert found.pilot_error + 0.1 < found.guess_error
 
@@ -285,7 +285,7 @@ def test_sentences() -> None:
 
 def test_a_batch_that_is_too_large_for_a_member_is_cut() -> None:
     pilot = samples(None)
-    found = pilot_advice(make_task(pilot), Gathering(20, 4), pilot, trials=1)
+    found = pilot_advice(make_task(pilot), ExpectedCrowd(20, 4), pilot, trials=1)
     assert found.own.batch == 4
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from crowdml.privacy import Role
 from crowdml.protocol import Task, recommended_fields, set_fields
-from crowdml.simulation import Gathering
-from crowdml.simulation.advice.plans import Way, own_way, plan_for, task_for, with_epsilon
+from crowdml.simulation import ExpectedCrowd
+from crowdml.simulation.advice.plans import TaskVariant, own_way, plan_for, task_for, with_epsilon
 from crowdml.simulation.datasets import synthetic
 from crowdml.simulation.rule import Rule
 from crowdml.simulation.trial import prepare
@@ -27,7 +27,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "heldout": GAUSSIAN | {"collection.heldout": 0.4},
     "by hand": {"optimizer.reach": 7.0, "optimizer.averaging": 1.0, "model.regularization": 0.01},
 }
-CROWD = Gathering(devices=50, samples=20)
+CROWD = ExpectedCrowd(devices=50, samples=20)
 
 
 def task(**changes: Any) -> Task:
@@ -64,7 +64,7 @@ def test_a_part_of_the_crowd_has_a_part_of_the_updates() -> None:
 
 @pytest.mark.parametrize("mechanism", ["direction", "gaussian", "laplace"])
 def test_an_option_is_the_task_that_the_recommended_fields_make(mechanism: str) -> None:
-    way, changes = Way(mechanism, 10, 2), CHANGES["heldout"] | {"optimizer.c": 3.0}
+    way, changes = TaskVariant(mechanism, 10, 2), CHANGES["heldout"] | {"optimizer.c": 3.0}
     fields = recommended_fields(*way, devices=50)
     if mechanism == "direction":
         changes = CHANGES["directions"] | {"optimizer.reach": 3.0}
@@ -85,8 +85,8 @@ def test_another_epsilon_has_the_same_parts() -> None:
 
 
 def test_too_few_samples_are_no_way() -> None:
-    assert own_way(task(), CROWD) == Way("direction", 20, 1)
-    assert own_way(task(), Gathering(50, 19)) is None
+    assert own_way(task(), CROWD) == TaskVariant("direction", 20, 1)
+    assert own_way(task(), ExpectedCrowd(50, 19)) is None
 
 
 def rng() -> np.random.Generator:

@@ -6,10 +6,10 @@ from hashlib import sha256
 from crowdml.device.device import Device
 from crowdml.device.outcome import Outcome
 from crowdml.device.position import Position
-from crowdml.device.sources.feed import Fed
+from crowdml.device.sources.feed import SourceCounts
 from crowdml.device.sources.form import SampleForm
 from crowdml.device.sources.intake import Hint, Intake
-from crowdml.device.sources.look import FirstLook
+from crowdml.device.sources.look import FirstRowsCheck
 from crowdml.device.sources.mqtt.broker import Broker, TopicMessage
 from crowdml.device.sources.mqtt.discovery import Discovery
 from crowdml.errors import InvalidSample
@@ -44,7 +44,7 @@ def listen(
     on_skip: Callable[[InvalidSample], None] = lambda error: None,
     on_note: Callable[[str], None] = lambda note: None,
     on_doubt: Callable[[str], bool] = lambda said: False,
-) -> Fed:
+) -> SourceCounts:
     """Give every sample of a topic to the device, until it is stopped or has ended.
 
     Args:
@@ -62,7 +62,7 @@ def listen(
     else:
         form = SampleForm.of(device.terms.features, label=label, on_note=on_note)
         reader = _Reader(device, client, form, on_skip, on_doubt)
-    fed, before = reader.fed, device.n_answered
+    counts, before = reader.counts, device.n_answered
     ready = False
     while not (stopped() or device.ended):
         broker.poll(PULSE)
@@ -73,19 +73,19 @@ def listen(
             broker.acknowledge()
             if intake:
                 intake.settle(on_doubt)
-                fed.outcome = device.sync()
+                counts.outcome = device.sync()
         if intake:
             intake.flush_if_quiet()
             intake.settle(on_doubt)
-        fed.outcome = device.sync()
+        counts.outcome = device.sync()
         if discovery:
-            discovery.announce(broker, device, fed.outcome)
+            discovery.announce(broker, device, counts.outcome)
     broker.leave(for_good=bool(device.ended))
     if intake:
         intake.finish(on_doubt)
-        fed.outcome = device.sync()
-    fed.answered = device.n_answered - before
-    return fed
+        counts.outcome = device.sync()
+    counts.answered = device.n_answered - before
+    return counts
 
 
 class _Reader:
@@ -99,13 +99,13 @@ class _Reader:
         on_skip: Callable[[InvalidSample], None],
         on_doubt: Callable[[str], bool] = lambda said: False,
     ) -> None:
-        self.fed = Fed(0)
+        self.counts = SourceCounts(0)
         self._form = form
         self._device = device
         self._labels = device.terms.target.labels
         self._path = f"mqtt:{client}"
         self._on_skip = on_skip
-        self._look = FirstLook(device, on_doubt, known=device.position(self._path) is not None)
+        self._look = FirstRowsCheck(device, on_doubt, known=device.position(self._path) is not None)
 
     def take(self, message: TopicMessage) -> bool:
         """Return whether a message is done: kept, kept before, skipped, or empty."""
@@ -114,9 +114,9 @@ class _Reader:
                 if not self._keep(message):
                     return False
             except InvalidSample as error:
-                self.fed.skipped += 1
-                self._on_skip(InvalidSample(f"message {self.fed.lines + 1}: {error}"))
-        self.fed.lines += 1
+                self.counts.skipped += 1
+                self._on_skip(InvalidSample(f"message {self.counts.lines + 1}: {error}"))
+        self.counts.lines += 1
         return True
 
     def _was_kept(self, message: TopicMessage) -> bool:
@@ -128,7 +128,7 @@ class _Reader:
         x, y = self._form.read_json(message.payload.decode(errors="replace"), self._labels)
         # A message of QoS 0 does not show whether the message before it will be repeated.
         position = (
-            Position(self._path, self.fed.lines + 1, message.sha256) if message.number else None
+            Position(self._path, self.counts.lines + 1, message.sha256) if message.number else None
         )
         self._look.before(x)
         outcome = self._device.add(x, y, position, durable=True)
@@ -136,7 +136,7 @@ class _Reader:
             if message.number:
                 return False
             raise InvalidSample(NOT_KEPT.format(outcome=outcome))
-        self.fed.kept += 1
+        self.counts.kept += 1
         return True
 
 
@@ -144,7 +144,7 @@ class _AppReader:
     """Read messages of a sensor app; a repeated reading is recognised by its time."""
 
     def __init__(self, intake: Intake, on_skip: Callable[[InvalidSample], None]) -> None:
-        self.fed = intake.fed
+        self.counts = intake.counts
         self._intake = intake
         self._on_skip = on_skip
 
@@ -158,8 +158,8 @@ class _AppReader:
                     return False
                 raise InvalidSample(NOT_KEPT.format(outcome=outcome))
         except InvalidSample as error:
-            self.fed.skipped += not isinstance(error, Hint)
-            self._on_skip(InvalidSample(f"message {self.fed.lines + 1}: {error}"))
+            self.counts.skipped += not isinstance(error, Hint)
+            self._on_skip(InvalidSample(f"message {self.counts.lines + 1}: {error}"))
         return True
 
 

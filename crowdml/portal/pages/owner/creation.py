@@ -10,7 +10,7 @@ from crowdml.errors import InvalidTask, Mistake
 from crowdml.phrase import Phrase
 from crowdml.portal.pages.context import portal_of, service_of
 from crowdml.portal.pages.description import Description
-from crowdml.portal.pages.hardships import HARDSHIP_FIELDS, Hardships
+from crowdml.portal.pages.hardships import HARDSHIP_FIELDS, CrowdHardships
 from crowdml.portal.pages.owner.document import task_toml
 from crowdml.portal.pages.owner.drafting import draft_name, drop, keep, kept, new_draft_name
 from crowdml.portal.pages.owner.field import sentence
@@ -67,7 +67,7 @@ async def form(request: Request) -> Response:
         return _page(request, posted, error.mistakes, pilot=_pilot_if_any(posted))
     forecast = None
     if see == "plan" and not task.terms.promise.exact and not pilot:
-        planner, hardships = portal_of(request).planner, Hardships.of(posted)
+        planner, hardships = portal_of(request).planner, CrowdHardships.of(posted)
         forecast = await planner.plan(task, text, service_of(request).closing, hardships)
     return _page(request, posted, text=text, task=task, forecast=forecast, pilot=pilot)
 
@@ -82,7 +82,7 @@ async def submit(request: Request, posted: Posted) -> Response:
         if do == "create":
             text, task = _read(request, posted, Pilot.of(posted))
             await service_of(request).steer(lambda store: store.create_task(task, by=by))
-            portal_of(request).planner.remember(task.name, text, Hardships.of(posted))
+            portal_of(request).planner.remember(task.name, text, CrowdHardships.of(posted))
             await drop(request, name)
             return redirect(request, f"/owner/tasks/{task.name}?done=created")
     except InvalidTask:

@@ -30,7 +30,7 @@ class Kind(StrEnum):
     CHECK = "check"
 
 
-class Worded(Protocol):
+class WordedKind(Protocol):
     """Describe a registered kind with words for people who choose one."""
 
     @property
@@ -56,7 +56,7 @@ class Field:
     label: str
     about: str = ""
     start: str = ""
-    names: Mapping[str, str | Worded] = field(default_factory=dict)
+    names: Mapping[str, str | WordedKind] = field(default_factory=dict)
     none: str = ""
     default: bool = True
     usual: float | None = None

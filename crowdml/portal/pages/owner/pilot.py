@@ -11,7 +11,7 @@ from crowdml.errors import InvalidInput, InvalidTask, Mistake
 from crowdml.learnt import Start, read_start
 from crowdml.phrase import Phrase, read_phrase
 from crowdml.portal.pages.context import portal_of, service_of
-from crowdml.portal.pages.hardships import Hardships
+from crowdml.portal.pages.hardships import CrowdHardships
 from crowdml.portal.pages.owner.field import sentence
 from crowdml.portal.pages.owner.fields import FIELDS
 from crowdml.portal.pages.owner.posted import LARGEST_FILE, Posted
@@ -125,7 +125,7 @@ def _hardships(posted: Posted, given: dict[str, str]) -> dict[str, str]:
     devices, samples = given.get("--devices", ""), given.get("--samples", "")
     if not (devices.isdecimal() and samples.isdecimal()):
         return {}
-    return Hardships.of(posted).options(int(devices) * int(samples), labels=True)
+    return CrowdHardships.of(posted).options(int(devices) * int(samples), labels=True)
 
 
 def _found(findings: str | None) -> tuple[str, ...]:
