@@ -175,11 +175,11 @@ soak: $(READY) postgresql
 # Fuzz every parser of outside bytes in turn, for FUZZ seconds each. An input that fails is kept in
 # the folder of this file; add it to tests/fuzz/corpus when the fault is fixed.
 FUZZ ?= 60
-DOORS := $(notdir $(wildcard tests/fuzz/corpus/*))
-.PHONY: fuzz $(DOORS:%=fuzz-%)
-fuzz: $(DOORS:%=fuzz-%)
+PARSERS := $(notdir $(wildcard tests/fuzz/corpus/*))
+.PHONY: fuzz $(PARSERS:%=fuzz-%)
+fuzz: $(PARSERS:%=fuzz-%)
 
-$(DOORS:%=fuzz-%): fuzz-%: $(READY)
+$(PARSERS:%=fuzz-%): fuzz-%: $(READY)
 	@mkdir -p .fuzz/$*
 	$(BIN)/python -m tests.fuzz $* -max_total_time=$(FUZZ) -max_len=4096 -verbosity=0 \
 		.fuzz/$* tests/fuzz/corpus/$*

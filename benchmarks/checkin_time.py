@@ -35,15 +35,15 @@ const chance = new Chance();
 const sides = pairs.flat().map((side) => {
   const [C, D] = [side.n_classes, side.n_features];
   const model = MODELS[side.kind].make({ intercept: false, tolerance: 1, delta: 1 }, D, C);
-  const door = new DirectionMechanism({ epsilon: 1, directions: k, closest: 3, size: model.size,
-    nClasses: C, batch: 20, evaluators: 0, counters: 0, scale: 1,
+  const mechanism = new DirectionMechanism({ epsilon: 1, directions: k, closest: 3,
+    size: model.size, nClasses: C, batch: 20, evaluators: 0, counters: 0, scale: 1,
     regularization: side.regularization });
   const x = side.x.map((row) => Float64Array.from(row));
   const w = Float64Array.from(side.w);
   return () => {
     const before = process.cpuUsage();
     const minibatch = new Minibatch(model, w, x, side.y);
-    door.makePayload(minibatch, door.event(x.length, place), place, chance);
+    mechanism.makePayload(minibatch, mechanism.event(x.length, place), place, chance);
     const { user, system } = process.cpuUsage(before);
     return (user + system) / 1000;
   };
@@ -101,14 +101,14 @@ def pairs() -> Iterator[tuple[str, Side, Side]]:
 
 def in_python(case: Side, k: int) -> Callable[[], object]:
     model = MODELS[case["kind"]].model(FEATURES, case["n_classes"], False, tolerance=1.0, delta=1.0)
-    door = DirectionMechanism(
+    mechanism = DirectionMechanism(
         1.0, k, 3, size=model.size, n_classes=case["n_classes"],
         regularization=case["regularization"],
     )  # fmt: skip
     w, x, y = (np.array(case[name], dtype=float) for name in "wxy")
     place, chance = CheckinPlace("00", "ana", 1), SystemChance()
-    event = door.event(len(x), place)
-    return lambda: door.make_payload(Minibatch(model, w, x, y), event, place, chance)
+    event = mechanism.event(len(x), place)
+    return lambda: mechanism.make_payload(Minibatch(model, w, x, y), event, place, chance)
 
 
 def in_one_file(case: Side, k: int) -> Callable[[], object]:

@@ -20,8 +20,8 @@ import tests.contributed as contributed
 from crowdml import one_file_device as standalone
 from crowdml.checks import check_mechanism
 from crowdml.checks.audit import audit_mechanism
-from crowdml.checks.doors import JavaScriptProgram
 from crowdml.checks.pairs import hardest
+from crowdml.checks.programs import JavaScriptProgram
 from crowdml.device import Device, Outcome
 from crowdml.errors import InvalidTask
 from crowdml.portal import create_portal_app
@@ -132,8 +132,8 @@ def test_it_is_audited_in_both_languages(web: Path) -> None:
     At 20,000 check-ins, more than the claim is found with a probability of 1e-9 each, and less than
     a third of the claim with a probability far below 1e-9.
     """
-    for door in (None, JavaScriptProgram(web)):
-        audit = audit_mechanism(NEW, epsilon=1.0, trials=20_000, door=door)
+    for program in (None, JavaScriptProgram(web)):
+        audit = audit_mechanism(NEW, epsilon=1.0, trials=20_000, program=program)
         assert audit.passed, audit
         assert audit.parts[NEW].share > 0.3
     (pair,) = hardest(NEW, 1.0)

@@ -6,12 +6,12 @@ from crowdml.lazy import lazy
 
 if TYPE_CHECKING:
     from crowdml.checks.audit import Finding, audit_mechanism
-    from crowdml.checks.doors import AuditedProgram, JavaScriptProgram, OneFileProgram
     from crowdml.checks.mechanisms import check_mechanism
     from crowdml.checks.models import check_model
     from crowdml.checks.noise import check_noise_source
     from crowdml.checks.optimizers import check_optimizer
     from crowdml.checks.picture import draw_audit
+    from crowdml.checks.programs import AuditedProgram, JavaScriptProgram, OneFileProgram
     from crowdml.checks.stores import check_store
     from crowdml.checks.transports import check_transport
 

@@ -15,7 +15,6 @@ from typing import Any, TypeAlias
 import msgspec
 import numpy as np
 
-from crowdml.checks.doors import AuditedProgram, PythonProgram, Transcript, WholeDevice
 from crowdml.checks.evidence import (
     FALSE_ALARM,
     Measure,
@@ -27,6 +26,7 @@ from crowdml.checks.evidence import (
     scores_needed,
 )
 from crowdml.checks.pairs import Pair, hardest, person
+from crowdml.checks.programs import AuditedProgram, PythonProgram, Transcript, WholeDevice
 from crowdml.errors import InvalidInput
 from crowdml.privacy import Loss, Unit
 from crowdml.protocol import MECHANISMS
@@ -111,7 +111,7 @@ def audit_mechanism(
     name: str,
     epsilon: float = 4.0,
     trials: int | None = None,
-    door: AuditedProgram | None = None,
+    program: AuditedProgram | None = None,
     progress: Callable[[float], None] = lambda share: None,
 ) -> Audit:
     """Audit what a device sends by this mechanism at this ε.
@@ -121,13 +121,13 @@ def audit_mechanism(
         epsilon: The ε that is claimed for a check-in.
         trials: How many check-ins are made for each pair of data sets; by default as the kind says,
             or as many as are needed for the claim, up to `MOST_TRIALS`.
-        door: What makes the check-ins; by default Python, and then whole devices as well.
+        program: What makes the check-ins; by default Python, and then whole devices as well.
         progress: Called now and then with the share that is done.
     """
     if name not in MECHANISMS:
         raise InvalidInput(f"mechanism must be one of {', '.join(MECHANISMS)}, found {name!r}.")
     pairs = hardest(name, epsilon)
-    retried = hardest(name, min(epsilon, RETRY_EPSILON))[:2] if door is None else []
+    retried = hardest(name, min(epsilon, RETRY_EPSILON))[:2] if program is None else []
     people = person(name, epsilon) if MECHANISMS[name].unit is not Unit.SAMPLE else []
     share = FALSE_ALARM / (len(pairs) + len(retried) + bool(people))
     trials = trials or _enough(name, pairs, share)
@@ -142,9 +142,9 @@ def audit_mechanism(
 
     parts: Findings = {}
     for pair in pairs:
-        _keep(parts, audit_pair(pair, trials, door or PythonProgram(), step, share))
+        _keep(parts, audit_pair(pair, trials, program or PythonProgram(), step, share))
     if people:
-        _keep(parts, audit_person(people, trials, door or PythonProgram(), step, share))
+        _keep(parts, audit_person(people, trials, program or PythonProgram(), step, share))
     for pair in retried:
         n = max(FEWEST_RETRIES, trials // RETRIES)
         _keep(parts, audit_retries(pair, n, WholeDevice(), share))
@@ -175,7 +175,7 @@ def _delta(pair: Pair) -> float:
 def audit_pair(
     pair: Pair,
     trials: int,
-    door: AuditedProgram,
+    program: AuditedProgram,
     step: Callable[[int], None] = lambda drawn: None,
     false_alarm: float = FALSE_ALARM,
 ) -> Findings:
@@ -185,7 +185,7 @@ def audit_pair(
         false_alarm: The probability that a bound is above the true ε.
     """
     payload = [
-        [_read(pair, body) for (body,) in side] for side in door.transcripts(pair, trials, step)
+        [_read(pair, body) for (body,) in side] for side in program.transcripts(pair, trials, step)
     ]
     a, b = (np.array([pair.mechanism.secrets(each) for each in side]) for side in payload)
     loss = pair.event.loss
@@ -261,10 +261,10 @@ def _repeats(a: Ints, b: Ints) -> tuple[Array, Array]:
 
 
 def audit_retries(
-    pair: Pair, trials: int, door: AuditedProgram, false_alarm: float = FALSE_ALARM
+    pair: Pair, trials: int, program: AuditedProgram, false_alarm: float = FALSE_ALARM
 ) -> Findings:
     """Audit all messages of a check-in whose first answers were lost."""
-    a, b = (_scores(pair, side) for side in door.transcripts(pair, trials, lambda drawn: None))
+    a, b = (_scores(pair, side) for side in program.transcripts(pair, trials, lambda drawn: None))
     proved = _proved(a, b, _delta(pair), false_alarm)
     return {"retry": _finding(pair.event.loss, proved, len(a), trials, false_alarm)}
 
@@ -272,7 +272,7 @@ def audit_retries(
 def audit_person(
     pairs: list[Pair],
     trials: int,
-    door: AuditedProgram,
+    program: AuditedProgram,
     step: Callable[[int], None] = lambda drawn: None,
     false_alarm: float = FALSE_ALARM,
 ) -> Findings:
@@ -283,7 +283,7 @@ def audit_person(
         trials: Twice the number of people who are drawn: each of them makes several check-ins.
     """
     made = [
-        [_scores(pair, side) for side in door.transcripts(pair, trials // 2, step)]
+        [_scores(pair, side) for side in program.transcripts(pair, trials // 2, step)]
         for pair in pairs
     ]
     a, b = (sum(sides[1:], sides[0]) for sides in zip(*made, strict=True))

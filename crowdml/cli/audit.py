@@ -54,7 +54,7 @@ def audit(
         raise InvalidInput("--epsilon must be above 0, found 0.")
     if trials is not None and trials < 100:
         raise InvalidInput(f"--trials must be at least 100, found {trials}.")
-    doors: dict[str, AuditedProgram] = {
+    programs: dict[str, AuditedProgram] = {
         "javascript": JavaScriptProgram(),
         "one-file": OneFileProgram(),
     }
@@ -65,7 +65,7 @@ def audit(
             mechanism,
             epsilon,
             trials,
-            doors.get(language),
+            programs.get(language),
             lambda share: progress.update(bar, completed=share),
         )
     if plot is not None:

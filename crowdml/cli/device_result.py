@@ -15,8 +15,8 @@ from crowdml.device import (
     DeviceStore,
     HttpTransport,
     Identity,
+    describe_contribution,
     fingerprint_of,
-    what_became,
 )
 from crowdml.errors import DeviceError
 from crowdml.protocol import Statistics, Terms
@@ -36,7 +36,7 @@ def result(
     where = identity.url, identity.task, identity.certificate, identity.insecure_http
     with closing(HttpTransport(*where)) as server:
         now = server.statistics()
-        say(_state(identity, now), *what_became(mine, now, server.errors()))
+        say(_state(identity, now), *describe_contribution(mine, now, server.errors()))
         if save:
             model = server.learnt()
             Agreement(identity).accept_learnt(model)

@@ -2,8 +2,8 @@
 
 from crowdml.device.account import Account, AccountEntry, Statement
 from crowdml.device.agreement import Agreement, Parameters
-from crowdml.device.became import PastError, what_became
 from crowdml.device.certificate import fingerprint_of, trust_only, untrusted
+from crowdml.device.contribution import PastError, describe_contribution
 from crowdml.device.device import Device
 from crowdml.device.enrolment import (
     JoinOptions,
@@ -58,6 +58,7 @@ __all__ = [
     "course",
     "default_file",
     "default_limits",
+    "describe_contribution",
     "features_of",
     "feed",
     "fingerprint_of",
@@ -72,7 +73,6 @@ __all__ = [
     "set_label",
     "trust_only",
     "untrusted",
-    "what_became",
     "why_unreachable",
     "write_checkin",
 ]

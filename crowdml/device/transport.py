@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 import msgspec
 
-from crowdml.device.became import PastError, read_errors
 from crowdml.device.certificate import trust_only, untrusted
+from crowdml.device.contribution import PastError, read_errors
 from crowdml.device.link import split_root
 from crowdml.device.unreachable import why_unreachable
 from crowdml.errors import InvalidInput, Rejected, Unreachable

@@ -23,11 +23,11 @@ from crowdml.privacy.minibatch import MinibatchView
 from crowdml.privacy.noise import ExactNoise, NoiseSource
 from crowdml.privacy.noise_calibration import Levels
 from crowdml.privacy.noise_channel import NoiseMessage
-from crowdml.privacy.noisy import NoiseMechanism
+from crowdml.privacy.noise_mechanism import NoiseMechanism
 from crowdml.privacy.picture import Dial, HidingPicture, Hills
 from crowdml.privacy.place import CheckinPlace
 from crowdml.privacy.roles import ALL_TRAIN, LARGEST_SHARE, Roles
-from crowdml.privacy.shown import ShownMessage, WatchedMinibatch
+from crowdml.privacy.shown_message import ShownMessage, WatchedMinibatch
 from crowdml.privacy.stand_in import UNLIMITED, StandIn
 from crowdml.privacy.zcdp import epsilon_of, rho_of
 

@@ -13,7 +13,7 @@ from crowdml.privacy.loss import Loss
 from crowdml.privacy.minibatch import MinibatchView
 from crowdml.privacy.picture import Dial
 from crowdml.privacy.place import CheckinPlace
-from crowdml.privacy.shown import ShownChoice, ShownMessage, WatchedMinibatch
+from crowdml.privacy.shown_message import ShownChoice, ShownMessage, WatchedMinibatch
 from crowdml.privacy.stand_in import StandIn
 from crowdml.types import Array
 

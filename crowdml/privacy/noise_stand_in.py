@@ -11,7 +11,7 @@ from crowdml.privacy.stand_in import StandIn
 from crowdml.types import Array, Ints
 
 if TYPE_CHECKING:
-    from crowdml.privacy.noisy import NoiseMechanism
+    from crowdml.privacy.noise_mechanism import NoiseMechanism
 
 
 class NoiseStandIn(StandIn):

@@ -46,7 +46,7 @@ from crowdml.protocol.rules import name_is_taken
 from crowdml.protocol.sensor import GAP_SECONDS, GAP_TICKS, SUMMARY, Sensor, features_made
 from crowdml.protocol.sensors import SENSORS, SensorKind
 from crowdml.protocol.start import StartReach, StartSpec, StartTerms
-from crowdml.protocol.starting import StartFile
+from crowdml.protocol.start_file import StartFile
 from crowdml.protocol.task import Task
 from crowdml.protocol.task_file import COUNTERS, EVALUATORS, CollectionSpec, OptimizerSpec, TaskFile
 from crowdml.protocol.task_head import PILOT_WORDS, TASK_HEAD

@@ -13,7 +13,7 @@ from crowdml.protocol.mechanisms import MECHANISMS, USUAL_MECHANISM, WantedPriva
 from crowdml.protocol.review import FieldRule, read, read_open
 from crowdml.protocol.rules import RULES
 from crowdml.protocol.start import StartReach, StartSpec
-from crowdml.protocol.starting import StartFile, place_start
+from crowdml.protocol.start_file import StartFile, place_start
 from crowdml.protocol.task_file import (
     BOM,
     FILE,

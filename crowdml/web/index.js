@@ -1,7 +1,7 @@
 /** Export the browser device, which learns with a crowd, with exact local differential privacy. */
 
 export { Agreement, taskEnded } from "./agreement.js";
-export { errorNow, publicResults, whatBecame } from "./became.js";
+export { errorNow, publicResults, describeContribution } from "./contribution.js";
 export { Chance } from "./chance.js";
 export { makeFeatures } from "./columns.js";
 export { Device, GIVE_UP_ON } from "./device.js";

@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 from scipy.stats import norm
 
-from crowdml.checks.doors import PythonProgram
 from crowdml.checks.pairs import replaced
+from crowdml.checks.programs import PythonProgram
 from crowdml.privacy import Loss, rho_of
 from crowdml.protocol.figures import percent_sure
 from crowdml.types import Array

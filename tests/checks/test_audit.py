@@ -18,7 +18,9 @@ from crowdml.checks.audit import (
     audit_person,
     audit_retries,
 )
-from crowdml.checks.doors import (
+from crowdml.checks.evidence import lower_bound, most_provable, pure
+from crowdml.checks.pairs import Pair, opposites, person, replaced
+from crowdml.checks.programs import (
     LOST,
     AuditedProgram,
     JavaScriptProgram,
@@ -26,8 +28,6 @@ from crowdml.checks.doors import (
     PythonProgram,
     WholeDevice,
 )
-from crowdml.checks.evidence import lower_bound, most_provable, pure
-from crowdml.checks.pairs import Pair, opposites, person, replaced
 from crowdml.device import Outcome
 from crowdml.device.exchange import Exchange
 from crowdml.device.store import DeviceStore, WrittenCheckin
@@ -105,7 +105,7 @@ def test_trials_grow_with_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit, "audit_pair", counted)
     monkeypatch.setattr(audit, "audit_person", lambda pairs, *rest: counted(pairs[0], *rest))
     for epsilon, low, high in ((4.0, 2e5, 2e5), (10.0, 6e5, 2e6), (20.0, 4e6, 4e6)):
-        audit_mechanism("direction", epsilon, door=PythonProgram(Pseudo()))
+        audit_mechanism("direction", epsilon, program=PythonProgram(Pseudo()))
         assert low <= asked[-1] <= high
 
 
@@ -125,7 +125,7 @@ def test_the_confidence_is_for_the_whole_audit() -> None:
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_progress_ends_at_all(name: str) -> None:
     done: list[float] = []
-    audit_mechanism(name, trials=250, door=PythonProgram(Pseudo()), progress=done.append)
+    audit_mechanism(name, trials=250, program=PythonProgram(Pseudo()), progress=done.append)
     assert done == sorted(done)
     assert len(done) == (12 if name == "direction" else 10)
     assert done[-1] == 1.0
@@ -141,7 +141,7 @@ def found(
     epsilon: float,
     role: Role,
     trials: int,
-    door: AuditedProgram | None = None,
+    program: AuditedProgram | None = None,
     directions: int = 16,
 ) -> Finding:
     """Audit one pair with a fixed seed.
@@ -149,7 +149,7 @@ def found(
     The fewer directions there are, the fewer draws reveal a fault.
     """
     pair = opposites(role, epsilon, directions=directions)
-    return audit_pair(pair, trials, door or PythonProgram(Pseudo()))[PARTS[role]]
+    return audit_pair(pair, trials, program or PythonProgram(Pseudo()))[PARTS[role]]
 
 
 @ROLE
@@ -168,7 +168,7 @@ def test_directions_pass() -> None:
     For a part to prove less than 2.8 of its 4, an event of probability 0.014 must be seen twice as
     often as expected among 4,800: eight deviations, 6e-12.
     """
-    whole = audit_mechanism("direction", epsilon=4.0, trials=6000, door=PythonProgram())
+    whole = audit_mechanism("direction", epsilon=4.0, trials=6000, program=PythonProgram())
     assert whole.passed
     assert (whole.delta, whole.false_alarm) == (0.0, 1e-9)
     assert {part: finding.claimed for part, finding in whole.parts.items()} == {
@@ -295,9 +295,9 @@ def noise_of(name: str, part: str, epsilon: float = 3.0) -> list[Pair]:
     return [pair for pair in replaced(name, epsilon) if pair.name == part]
 
 
-def failed(pair: Pair, trials: int, door: AuditedProgram | None = None) -> set[str]:
+def failed(pair: Pair, trials: int, program: AuditedProgram | None = None) -> set[str]:
     """Return the parts for which more is proved than is claimed, with a fixed seed."""
-    parts = audit_pair(pair, trials, door or PythonProgram(Pseudo()))
+    parts = audit_pair(pair, trials, program or PythonProgram(Pseudo()))
     return {part for part, finding in parts.items() if finding.broken}
 
 
@@ -318,7 +318,7 @@ def test_exact_noise_passes() -> None:
     assert claims == pytest.approx(counts | whole | {"retry": 1.0})
     assert laplace.parts["gradient"].lower_bound > 0.25
 
-    gaussian = audit_mechanism("gaussian", epsilon=3.0, trials=600, door=PythonProgram())
+    gaussian = audit_mechanism("gaussian", epsilon=3.0, trials=600, program=PythonProgram())
     assert gaussian.passed
     assert gaussian.delta == 1e-6
     rho = rho_of(3.0, 1e-6)
@@ -540,7 +540,7 @@ def test_javascript_passes(name: str) -> None:
     False-positive rate 3e-9: `FALSE_ALARM` for each mechanism.
     """
     epsilon = 12.0 if name == "gaussian" else 3.0
-    whole = audit_mechanism(name, epsilon, trials=2000, door=JavaScriptProgram())
+    whole = audit_mechanism(name, epsilon, trials=2000, program=JavaScriptProgram())
     assert whole.passed
     assert "retry" not in whole.parts
     assert max(finding.share for finding in whole.parts.values()) > 0.4
@@ -565,7 +565,7 @@ ROOT_TWO_LESS = (
 HALVED = ("noise.js", "2 * distance.e - e - 1", "2 * distance.e - e - 3")
 TWO_FOR_FOUR = ("grid.js", "e + 1 - grid", "e - grid")
 DIVISOR = (
-    "mechanisms/noisy.js",
+    "mechanisms/noise_mechanism.js",
     "sensitivitySteps(clip, nTraining,",
     "sensitivitySteps(clip, 2 * nTraining,",
 )
@@ -660,4 +660,4 @@ def test_the_one_file_device_computes_a_codebook_once(tmp_path: Path) -> None:
 
 def test_the_one_file_device_has_no_noise() -> None:
     with pytest.raises(CrowdmlError, match="rejects the terms: the task uses laplace noise"):
-        audit_mechanism("laplace", door=OneFileProgram())
+        audit_mechanism("laplace", program=OneFileProgram())

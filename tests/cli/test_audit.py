@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from crowdml.checks import audit
-from crowdml.checks.doors import PythonProgram
+from crowdml.checks.programs import PythonProgram
 from crowdml.privacy import Choice
 from tests.cli.command import Here
 

@@ -13,7 +13,7 @@ import pytest
 
 from crowdml.certificate import certificate_fingerprint, self_signed
 from crowdml.checks.transports import check_transport
-from crowdml.device import Device, HttpTransport, Outcome, Waiting, what_became
+from crowdml.device import Device, HttpTransport, Outcome, Waiting, describe_contribution
 from crowdml.errors import InvalidInput, Unreachable, Untrusted
 from crowdml.privacy import Limits
 from crowdml.protocol import Enrol
@@ -103,7 +103,7 @@ def test_the_errors_of_a_real_server(tmp_path: Path) -> None:
     assert versions == sorted(set(versions))
     assert 0 < versions[0] < versions[-1] <= now.version == 160
     assert all(-0.1 <= each.value <= 1.1 and each.margin > 0 for each in errors)
-    first, second = map(str, what_became([1, 2], now, errors))
+    first, second = map(str, describe_contribution([1, 2], now, errors))
     assert first == "2 of 160 check-ins so far were yours, the first was number 1."
     assert second.startswith(("Now ", "Since then ", "When you checked in, "))
 

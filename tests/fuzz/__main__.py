@@ -11,14 +11,14 @@ from pathlib import Path
 import atheris
 
 with atheris.instrument_imports(include=["crowdml"]):
-    from tests.fuzz.doors import DOORS, enter
+    from tests.fuzz.parsers import PARSERS, enter
 
 CORPUS = Path(__file__).with_name("corpus")
 
 
 def any_door(data: bytes) -> None:
     if data:
-        enter(list(DOORS)[data[0] % len(DOORS)], data[1:])
+        enter(list(PARSERS)[data[0] % len(PARSERS)], data[1:])
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from crowdml.checks.doors import MEMORY
+from crowdml.checks.programs import MEMORY
 from crowdml.device import CheckedOut, Device, Waiting
 from crowdml.errors import Unreachable
 from crowdml.privacy import Role

@@ -53,14 +53,14 @@ def mechanism(epsilon: float = 1.3, k: int = 16, **more: Any) -> DirectionMechan
     return DirectionMechanism(epsilon, k, best_closest(k, epsilon), **fields)
 
 
-def place(door: DirectionMechanism, role: Role = Role.TRAIN, number: int = 1) -> CheckinPlace:
+def place(made: DirectionMechanism, role: Role = Role.TRAIN, number: int = 1) -> CheckinPlace:
     places = (CheckinPlace(TERMS, f"device-{i}", number) for i in range(10**6))
-    return next(each for each in places if door.roles.of(each) is role)
+    return next(each for each in places if made.roles.of(each) is role)
 
 
-def responses(door: DirectionMechanism, role: Role) -> int:
+def responses(made: DirectionMechanism, role: Role) -> int:
     """Count the numbers that a check-in of this role can send, from the role's definition."""
-    return 2 if role is Role.EVALUATE else door.n_classes
+    return 2 if role is Role.EVALUATE else made.n_classes
 
 
 def samples(
@@ -89,9 +89,9 @@ class Script:
 
 
 def payload_of(
-    door: DirectionMechanism, minibatch: AlikeSamples, where: CheckinPlace, chance: Any
+    made: DirectionMechanism, minibatch: AlikeSamples, where: CheckinPlace, chance: Any
 ) -> DirectionMessage:
-    return door.make_payload(minibatch, door.event(minibatch.n_samples, where), where, chance)
+    return made.make_payload(minibatch, made.event(minibatch.n_samples, where), where, chance)
 
 
 def number(payload: DirectionMessage) -> int:
@@ -104,17 +104,17 @@ def sent(role: Role, value: int) -> DirectionMessage:
 
 
 def law(
-    door: DirectionMechanism, minibatch: AlikeSamples, where: CheckinPlace, **more: int
+    made: DirectionMechanism, minibatch: AlikeSamples, where: CheckinPlace, **more: int
 ) -> list[Fraction]:
     """Compute each number's probability from all outcomes of the coin and the uniform choices."""
-    role = door.roles.of(where)
+    role = made.roles.of(where)
     trains = role is Role.TRAIN
-    k, t = (door.directions, door.closest) if trains else (responses(door, role), 1)
-    coin = door.choice_of(role).coin
+    k, t = (made.directions, made.closest) if trains else (responses(made, role), 1)
+    coin = made.choice_of(role).coin
     law = [Fraction(0)] * k
     for falls, n, share in ((coin - 1, t, coin), (coin, k - t, COIN - coin)):
         for i in range(n):
-            payload = payload_of(door, minibatch, where, Script(falls, i, **more))
+            payload = payload_of(made, minibatch, where, Script(falls, i, **more))
             law[number(payload)] += Fraction(share, COIN * n)
     return law
 
@@ -135,12 +135,12 @@ def test_every_number_has_one_of_two_probabilities(
     g: Array, w: Array, device: str, turn: int, wrong: bool, label: int
 ) -> None:
     """Check the law for any samples, parameters and codebook: this is the whole proof."""
-    door, where = mechanism(regularization=0.1), CheckinPlace(TERMS, device, 1)
+    made, where = mechanism(regularization=0.1), CheckinPlace(TERMS, device, 1)
     minibatch = AlikeSamples(g, w, 5, label, wrong, 3)
-    numbers = {Role.TRAIN: (16, door.closest), Role.EVALUATE: (2, 1), Role.COUNT: (3, 1)}
-    k, t = numbers[door.roles.of(where)]
+    numbers = {Role.TRAIN: (16, made.closest), Role.EVALUATE: (2, 1), Role.COUNT: (3, 1)}
+    k, t = numbers[made.roles.of(where)]
     with np.errstate(all="ignore"):
-        found = law(door, minibatch, where, turn=turn)
+        found = law(made, minibatch, where, turn=turn)
     assert sum(found) == 1
     often, seldom = max(found), min(found)
     assert set(found) == {often, seldom}
@@ -157,26 +157,26 @@ def test_the_truth_has_the_probability_of_randomised_response(
     role: Role, n_classes: int, epsilon: float
 ) -> None:
     """Check for e^ε/(e^ε + k − 1) for the truth and 1/(e^ε + k − 1) for each other number."""
-    door = mechanism(epsilon, n_classes=n_classes)
-    where, k = place(door, role), responses(door, role)
+    made = mechanism(epsilon, n_classes=n_classes)
+    where, k = place(made, role), responses(made, role)
     for truth in range(k):
         about = {"label": truth} if role is Role.COUNT else {"wrong": bool(truth)}
-        found = law(door, samples(np.zeros(6), classes=n_classes, **about), where)
+        found = law(made, samples(np.zeros(6), classes=n_classes, **about), where)
         weights = np.where(np.arange(k) == truth, math.exp(epsilon), 1.0)
         assert [float(p) for p in found] == pytest.approx(weights / weights.sum(), rel=1e-12)
 
 
 def test_an_evaluation_says_nothing_about_the_label() -> None:
     """Check that evaluations ignore the label, and answers the prediction: the laws are equal."""
-    door = mechanism()
-    evaluates, counts = (place(door, role) for role in RESPONSES)
+    made = mechanism()
+    evaluates, counts = (place(made, role) for role in RESPONSES)
     for wrong in (False, True):
-        laws = [law(door, samples(np.zeros(6), label=k, wrong=wrong), evaluates) for k in range(3)]
+        laws = [law(made, samples(np.zeros(6), label=k, wrong=wrong), evaluates) for k in range(3)]
         assert laws[0] == laws[1] == laws[2]
         assert laws[0].index(max(laws[0])) == wrong
     for label in range(3):
         right, wrong_too = (
-            law(door, samples(np.zeros(6), label=label, wrong=wrong), counts)
+            law(made, samples(np.zeros(6), label=label, wrong=wrong), counts)
             for wrong in (False, True)
         )
         assert right == wrong_too
@@ -184,11 +184,11 @@ def test_an_evaluation_says_nothing_about_the_label() -> None:
 
 
 def test_a_real_target_is_within_the_tolerance_or_not() -> None:
-    door = mechanism(n_classes=0)
-    where = place(door, Role.EVALUATE)
-    assert door.choice_of(Role.EVALUATE).k == 2
+    made = mechanism(n_classes=0)
+    where = place(made, Role.EVALUATE)
+    assert made.choice_of(Role.EVALUATE).k == 2
     for wrong in (False, True):
-        found = law(door, samples(np.zeros(6), wrong=wrong, classes=0), where)
+        found = law(made, samples(np.zeros(6), wrong=wrong, classes=0), where)
         assert found.index(max(found)) == wrong
 
 
@@ -214,22 +214,22 @@ def mixed(n_classes: int = 3) -> Mixed:
     ("role", "truths"), [(Role.EVALUATE, MISTAKES), (Role.COUNT, LABELS)], ids=RESPONSES
 )
 def test_which_sample_is_used_is_drawn(role: Role, truths: tuple[int, ...]) -> None:
-    door = mechanism()
-    where = place(door, role)
+    made = mechanism()
+    where = place(made, role)
     for i, truth in enumerate(truths):
         chance = Script(0, 0, sample=i)
-        assert payload_of(door, mixed(), where, chance) == sent(role, int(truth))
+        assert payload_of(made, mixed(), where, chance) == sent(role, int(truth))
         assert chance.asked == [5, COIN, 1]
 
 
 def test_a_direction_is_near_the_gradient() -> None:
     """Compare with the codebook's own inner products, for a gradient longer than S."""
-    door = mechanism(k=256)
-    where, g = place(door), np.linspace(-1, 2, 6)
-    found = law(door, samples(g), where)
+    made = mechanism(k=256)
+    where, g = place(made), np.linspace(-1, 2, 6)
+    found = law(made, samples(g), where)
     scores = Codebook(6, where).scores(g, 256)
     often = [j for j in range(256) if found[j] == max(found)]
-    assert scores[often].min() >= np.sort(scores)[-door.closest]
+    assert scores[often].min() >= np.sort(scores)[-made.closest]
 
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.9, 1.0, 7.0])
@@ -238,20 +238,20 @@ def test_how_often_a_short_gradient_is_turned_round(share: float) -> None:
 
     It is one half for a gradient of zero, and zero from a length of S on.
     """
-    door = mechanism(k=64)
-    where = place(door)
-    g = share * door.length * np.array([0.6, 0, 0, -0.8, 0, 0]) + 1e-12 * np.ones(6)
+    made = mechanism(k=64)
+    where = place(made)
+    g = share * made.length * np.array([0.6, 0, 0, -0.8, 0, 0]) + 1e-12 * np.ones(6)
     often = math.ceil((1 - min(1.0, share)) / 2 * FINE)
     near, far = (
         {j for j, p in enumerate(each) if p == max(each)}
-        for each in (law(door, samples(sign * g), where, turn=FINE - 1) for sign in (1.0, -1.0))
+        for each in (law(made, samples(sign * g), where, turn=FINE - 1) for sign in (1.0, -1.0))
     )
     slack = int(1e-9 * FINE)
     if often > slack:
-        turned = law(door, samples(g), where, turn=often - slack)
+        turned = law(made, samples(g), where, turn=often - slack)
         assert {j for j, p in enumerate(turned) if p == max(turned)} == far
     if often + slack < FINE:
-        straight = law(door, samples(g), where, turn=often + slack)
+        straight = law(made, samples(g), where, turn=often + slack)
         assert {j for j, p in enumerate(straight) if p == max(straight)} == near
 
 
@@ -266,14 +266,14 @@ def test_the_decay_is_part_of_the_gradient() -> None:
 @pytest.mark.parametrize("share", [0.0, 0.3, 2.0])
 def test_how_likely_a_direction_was(share: float) -> None:
     """Compare with the law of every draw, for a gradient turned round or not."""
-    door = mechanism(k=32)
-    where = place(door)
-    minibatch = samples(share * door.length * np.array([0.6, 0, 0, -0.8, 0, 0]))
+    made = mechanism(k=32)
+    where = place(made)
+    minibatch = samples(share * made.length * np.array([0.6, 0, 0, -0.8, 0, 0]))
     turned = (1 - min(1.0, share)) / 2
-    here, there = (law(door, minibatch, where, turn=turn) for turn in (FINE - 1, 0))
+    here, there = (law(made, minibatch, where, turn=turn) for turn in (FINE - 1, 0))
     for j in range(32):
         expected = (1 - turned) * float(here[j]) + turned * float(there[j])
-        found = door.probability(DirectionMessage(1, direction=j), minibatch, where)
+        found = made.probability(DirectionMessage(1, direction=j), minibatch, where)
         assert found == pytest.approx(expected if share else (here[j] + there[j]) / 2)
 
 
@@ -281,11 +281,11 @@ def test_how_likely_a_direction_was(share: float) -> None:
     ("role", "n_classes"), [(Role.EVALUATE, 0), (Role.EVALUATE, 3), (Role.COUNT, 3)]
 )
 def test_how_likely_a_response_was(role: Role, n_classes: int) -> None:
-    door = mechanism(n_classes=n_classes)
-    where, minibatch = place(door, role), mixed(n_classes)
-    laws = [law(door, minibatch, where, sample=i) for i in range(5)]
-    for value in range(responses(door, role)):
-        found = door.probability(sent(role, value), minibatch, where)
+    made = mechanism(n_classes=n_classes)
+    where, minibatch = place(made, role), mixed(n_classes)
+    laws = [law(made, minibatch, where, sample=i) for i in range(5)]
+    for value in range(responses(made, role)):
+        found = made.probability(sent(role, value), minibatch, where)
         assert found == pytest.approx(float(sum(each[value] for each in laws) / 5))
 
 
@@ -296,9 +296,9 @@ def test_nothing_is_clipped() -> None:
             assert (clip, norm) == (math.inf, 2)
             return self.g
 
-    door = mechanism()
+    made = mechanism()
     minibatch = Asked(np.ones(6), np.zeros(6), 5, 0, False, 3)
-    payload_of(door, minibatch, place(door), Pseudo())
+    payload_of(made, minibatch, place(made), Pseudo())
 
 
 # Events, roles and numbers
@@ -306,27 +306,27 @@ def test_nothing_is_clipped() -> None:
 
 @pytest.mark.parametrize("role", Role)
 def test_cost_is_for_the_whole_checkin(role: Role) -> None:
-    door = mechanism(epsilon=0.5, checkins=3)
-    event = door.event(999, place(door, role, number=2))
+    made = mechanism(epsilon=0.5, checkins=3)
+    event = made.event(999, place(made, role, number=2))
     assert event == DirectionEvent(2, role, 0.5)
-    assert (event.unit, door.unit) == (Unit.CHECKIN, Unit.CHECKIN)
+    assert (event.unit, made.unit) == (Unit.CHECKIN, Unit.CHECKIN)
 
 
 def test_an_event_of_another_checkin_is_rejected() -> None:
-    door = mechanism(checkins=5)
-    where = place(door, number=2)
-    own = door.event(5, where)
+    made = mechanism(checkins=5)
+    where = place(made, number=2)
+    own = made.event(5, where)
     chance = Script(0, 0)
     for change in ({"number": 1}, {"number": 3}, {"epsilon": 1.2999}):
         with pytest.raises(InvalidInput, match=r"for check-in 2 with ε = 1\.3, found Direction"):
-            door.make_payload(
+            made.make_payload(
                 samples(np.ones(6)), msgspec.structs.replace(own, **change), where, chance
             )
     noise = NoiseEvent(5, 0, ())
     with pytest.raises(InvalidInput, match=r"for check-in 2 with ε = 1\.3, found NoiseEvent"):
-        door.make_payload(samples(np.ones(6)), noise, where, chance)
+        made.make_payload(samples(np.ones(6)), noise, where, chance)
     assert chance.asked == []
-    door.make_payload(samples(np.ones(6)), own, where, chance)
+    made.make_payload(samples(np.ones(6)), own, where, chance)
 
 
 def test_the_event_decides_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -334,12 +334,12 @@ def test_the_event_decides_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None
 
     The ledger approved the event with its role.
     """
-    door = mechanism()
-    events = [door.event(5, place(door, role)) for role in Role]
-    places = [place(door, role) for role in Role]
+    made = mechanism()
+    events = [made.event(5, place(made, role)) for role in Role]
+    places = [place(made, role) for role in Role]
     monkeypatch.delattr(Roles, "of")
     for event, where in zip(events, places, strict=True):
-        payload = door.make_payload(samples(np.ones(6)), event, where, Pseudo())
+        payload = made.make_payload(samples(np.ones(6)), event, where, Pseudo())
         assert role_of(payload) is event.role
 
 
@@ -353,40 +353,40 @@ def test_one_number_and_nothing_else_is_sent(fields: tuple[str, ...]) -> None:
 
     The error says which field is right.
     """
-    door, payload = mechanism(), DirectionMessage(1, **dict.fromkeys(fields, 0))
+    made, payload = mechanism(), DirectionMessage(1, **dict.fromkeys(fields, 0))
     for role in Role:
-        where = place(door, role)
+        where = place(made, role)
         if fields == (FIELDS[role],):
-            door.check(payload, where)
+            made.check(payload, where)
             continue
         found = " and ".join(f"`{field}`" for field in fields) or "nothing"
         must = f"must {role} and carry `{FIELDS[role]}` alone, found {found}."
         with pytest.raises(Implausible, match=re.escape(must)) as refusal:
-            door.check(payload, where)
+            made.check(payload, where)
         assert refusal.value.kind == "wrong-role"
 
 
 def test_the_role_does_not_depend_on_the_samples() -> None:
-    door = mechanism()
+    made = mechanism()
     for i in range(50):
         where = CheckinPlace(TERMS, f"device-{i}", 1)
         for minibatch in (samples(np.zeros(6)), samples(np.full(6, 1e9), n=77, wrong=True)):
-            payload = payload_of(door, minibatch, where, Pseudo())
+            payload = payload_of(made, minibatch, where, Pseudo())
             fields = [name for name in FIELDS.values() if getattr(payload, name) is not None]
-            assert fields == [FIELDS[door.roles.of(where)]]
+            assert fields == [FIELDS[made.roles.of(where)]]
             assert payload.number == 1
 
 
 def test_no_more_checkins_than_agreed() -> None:
-    door = mechanism(checkins=3)
+    made = mechanism(checkins=3)
     for n in (1, 2, 3):
-        where = place(door, number=n)
-        door.check(payload_of(door, samples(np.ones(6)), where, Pseudo()), where)
-    where = place(door, number=4)
+        where = place(made, number=n)
+        made.check(payload_of(made, samples(np.ones(6)), where, Pseudo()), where)
+    where = place(made, number=4)
     with pytest.raises(InvalidInput, match="must lie in 1 … 3, found 4"):
-        payload_of(door, samples(np.ones(6)), where, Pseudo())
+        payload_of(made, samples(np.ones(6)), where, Pseudo())
     with pytest.raises(Implausible, match="at most 3, found 4") as refusal:
-        door.check(DirectionMessage(4, direction=0), where)
+        made.check(DirectionMessage(4, direction=0), where)
     assert refusal.value.kind == "too-many-checkins"
 
 
@@ -394,12 +394,12 @@ def test_no_more_checkins_than_agreed() -> None:
     ("role", "largest"), [(Role.TRAIN, 15), (Role.EVALUATE, 1), (Role.COUNT, 2)]
 )
 def test_the_range_of_a_number(role: Role, largest: int) -> None:
-    door = mechanism()
-    where = place(door, role)
+    made = mechanism()
+    where = place(made, role)
     for value in (0, largest):
-        door.check(sent(role, value), where)
+        made.check(sent(role, value), where)
     with pytest.raises(Implausible) as refusal:
-        door.check(sent(role, largest + 1), where)
+        made.check(sent(role, largest + 1), where)
     assert refusal.value.kind == "implausible"
 
 
@@ -418,13 +418,13 @@ def test_counters_need_answers_to_count() -> None:
 # Reading
 
 
-def expected_reading(door: DirectionMechanism, role: Role, truth: int) -> tuple[Array, Array]:
+def expected_reading(made: DirectionMechanism, role: Role, truth: int) -> tuple[Array, Array]:
     """Return the mean and the variance of (errors, labels …), summed over every number."""
-    where = place(door, role)
+    where = place(made, role)
     about = {"label": truth} if role is Role.COUNT else {"wrong": bool(truth)}
-    minibatch = samples(np.zeros(6), classes=door.n_classes, **about)
-    chances = np.array([float(p) for p in law(door, minibatch, where)])
-    readings = [door.read(sent(role, n), where) for n in range(responses(door, role))]
+    minibatch = samples(np.zeros(6), classes=made.n_classes, **about)
+    chances = np.array([float(p) for p in law(made, minibatch, where)])
+    readings = [made.read(sent(role, n), where) for n in range(responses(made, role))]
     values = np.array([[reading.errors, *reading.labels] for reading in readings])
     mean = chances @ values
     return mean, chances @ (values - mean) ** 2
@@ -434,17 +434,17 @@ def expected_reading(door: DirectionMechanism, role: Role, truth: int) -> tuple[
 @pytest.mark.parametrize("n_classes", [0, 2, 3, 10])
 def test_responses_are_read_without_bias(epsilon: float, n_classes: int) -> None:
     """Check means and the stated variances, with nothing random."""
-    door = mechanism(epsilon, n_classes=n_classes)
+    made = mechanism(epsilon, n_classes=n_classes)
     for wrong in (0, 1):
-        mean, variance = expected_reading(door, Role.EVALUATE, wrong)
+        mean, variance = expected_reading(made, Role.EVALUATE, wrong)
         assert mean == pytest.approx([wrong])
-        assert variance == pytest.approx([door.error_variance])
+        assert variance == pytest.approx([made.error_variance])
     largest = 0.0
     for label in range(n_classes):
-        mean, variance = expected_reading(door, Role.COUNT, label)
+        mean, variance = expected_reading(made, Role.COUNT, label)
         assert mean == pytest.approx([0.0, *np.eye(n_classes)[label]], abs=1e-12)
         largest = max(largest, *variance[1:])
-    assert door.label_variance == pytest.approx(largest)
+    assert made.label_variance == pytest.approx(largest)
 
 
 @pytest.mark.parametrize(
@@ -466,25 +466,25 @@ def test_the_variance_of_an_error_report(
     seldom = n_classes * both.unlikely
     carried = seldom * (1 - seldom) / (both.likely - both.unlikely) ** 2
     assert carried == pytest.approx(with_the_label, rel=0.03)
-    door = mechanism(epsilon, n_classes=n_classes)
+    made = mechanism(epsilon, n_classes=n_classes)
     exact = math.exp(epsilon) / (math.exp(epsilon) - 1) ** 2
-    assert door.error_variance == pytest.approx(exact, rel=1e-9)
-    assert door.error_variance == pytest.approx(expected, rel=0.01)
+    assert made.error_variance == pytest.approx(exact, rel=1e-9)
+    assert made.error_variance == pytest.approx(expected, rel=0.01)
     for wrong in (0, 1):
-        _, variance = expected_reading(door, Role.EVALUATE, wrong)
+        _, variance = expected_reading(made, Role.EVALUATE, wrong)
         assert variance[0] == pytest.approx(exact, rel=1e-9)
 
 
 def test_what_is_counted_at_an_error() -> None:
     """Check the mean and the variance of how many of n people send "wrong", from the exact law."""
-    door = mechanism(1.3)
-    where = place(door, Role.EVALUATE)
+    made = mechanism(1.3)
+    where = place(made, Role.EVALUATE)
     right, wrong = (
-        float(law(door, samples(np.zeros(6), wrong=w), where)[1]) for w in (False, True)
+        float(law(made, samples(np.zeros(6), wrong=w), where)[1]) for w in (False, True)
     )
     for error in (0.0, 0.2, 1.0):
         says_wrong = (1 - error) * right + error * wrong
-        found = door.counted_at(error, 50)
+        found = made.counted_at(error, 50)
         assert found.mean == pytest.approx(50 * says_wrong)
         assert found.noise + found.sampling == pytest.approx(50 * says_wrong * (1 - says_wrong))
         assert found.noise == pytest.approx(50 * right * (1 - right)), "where no truth is unsure"
@@ -492,24 +492,24 @@ def test_what_is_counted_at_an_error() -> None:
 
 def test_what_a_reading_counts() -> None:
     """Check that each role changes only its own sums."""
-    door = mechanism()
-    evaluated = door.read(DirectionMessage(1, wrong=1), place(door, Role.EVALUATE))
+    made = mechanism()
+    evaluated = made.read(DirectionMessage(1, wrong=1), place(made, Role.EVALUATE))
     assert evaluated == Reading(evaluated=1, errors=evaluated.errors, counted=1)
-    counted = door.read(DirectionMessage(1, answer=2), place(door, Role.COUNT))
+    counted = made.read(DirectionMessage(1, answer=2), place(made, Role.COUNT))
     assert counted == Reading(labels=counted.labels, labelled=1)
     assert len(counted.labels) == 3
     assert sum(counted.labels) == pytest.approx(1.0)
-    trained = door.read(DirectionMessage(1, direction=3), place(door))
+    trained = made.read(DirectionMessage(1, direction=3), place(made))
     assert trained == Reading(g=trained.g)
 
 
-def readings(door: DirectionMechanism, g: Array, n: int) -> Array:
+def readings(made: DirectionMechanism, g: Array, n: int) -> Array:
     """Read the gradients of n devices that have this gradient, with a fixed seed."""
     chance, found = Pseudo(), []
     for i in range(n):
         where = CheckinPlace(TERMS, f"device-{i}", 1)
-        payload = payload_of(door, samples(g), where, chance)
-        reading = door.read(payload, where)
+        payload = payload_of(made, samples(g), where, chance)
+        reading = made.read(payload, where)
         assert reading.g is not None
         found.append(reading.g)
     return np.array(found)
@@ -527,11 +527,11 @@ def test_directions_are_read_without_bias(epsilon: float, k: int, a: float, leng
     with 2 % of S for codewords that are only nearly normal.
     """
     n, d = 3000, 50
-    door = mechanism(epsilon, k, size=d, roles=ALL_TRAIN, scale=2.0)
-    assert door.length == pytest.approx(0.3 * 2.0 / 5)
+    made = mechanism(epsilon, k, size=d, roles=ALL_TRAIN, scale=2.0)
+    assert made.length == pytest.approx(0.3 * 2.0 / 5)
     u = np.random.default_rng(4).normal(size=d)
     u /= np.linalg.norm(u)
-    found = readings(door, length * door.length * u, n) / door.length
+    found = readings(made, length * made.length * u, n) / made.length
     wanted = min(1.0, length)
     room = 5 * math.sqrt(max(a, 1.0) / n) + 0.02
     assert found.mean(axis=0) @ u == pytest.approx(wanted, abs=room)
@@ -541,7 +541,7 @@ def test_directions_are_read_without_bias(epsilon: float, k: int, a: float, leng
     # E‖ĝ‖² = a·d·S², and up to 10·a·S² more because the chosen codeword is long.
     energy = (found**2).sum(axis=1).mean()
     assert a * d * 0.97 < energy < a * (d + 10) * 1.03
-    assert door.noise_energy == pytest.approx(a * d * door.length**2, rel=5e-3)
+    assert made.noise_energy == pytest.approx(a * d * made.length**2, rel=5e-3)
 
 
 @pytest.mark.parametrize("epsilon", [4.0, 10.0])
@@ -553,21 +553,21 @@ def test_an_attacker_pushes_little_harder(epsilon: float) -> None:
     off; 0.05/m is allowed.
     """
     d = 99
-    door = mechanism(epsilon, 1024, size=d, roles=ALL_TRAIN)
-    m = door.choice.pull
-    assert door.choice.leverage * m == pytest.approx(3.25, abs=0.005)
+    made = mechanism(epsilon, 1024, size=d, roles=ALL_TRAIN)
+    m = made.choice.pull
+    assert made.choice.leverage * m == pytest.approx(3.25, abs=0.005)
     dense = np.random.default_rng(5).normal(size=d)
     for aim in (dense / np.linalg.norm(dense), np.eye(d)[7]):
         places = [CheckinPlace(TERMS, f"device-{i}", 1) for i in range(400)]
         best = [Codebook(d, where).scores(aim, 1024).argmax() for where in places]
         pushes = [
-            door.read(DirectionMessage(1, direction=int(j)), where).g @ aim
+            made.read(DirectionMessage(1, direction=int(j)), where).g @ aim
             for where, j in zip(places, best, strict=True)
         ]
         # An honest device pushes S in the direction of its gradient, on average.
-        assert np.mean(pushes) / door.length <= (3.25 + 0.05) / m
-    honest = readings(door, 3.0 * door.length * aim, 2000) @ aim
-    assert honest.mean() / door.length == pytest.approx(1.0, abs=0.15)
+        assert np.mean(pushes) / made.length <= (3.25 + 0.05) / m
+    honest = readings(made, 3.0 * made.length * aim, 2000) @ aim
+    assert honest.mean() / made.length == pytest.approx(1.0, abs=0.15)
 
 
 def test_no_direction_is_longer_than_the_bound() -> None:
@@ -575,21 +575,21 @@ def test_no_direction_is_longer_than_the_bound() -> None:
 
     It holds in any codebook, because the ones in a byte less 4 lie in −4 … 4.
     """
-    door = mechanism(4.0, 1024, size=40)
-    where = place(door)
+    made = mechanism(4.0, 1024, size=40)
+    where = place(made)
     longest = max(
-        float(np.abs(door.read(DirectionMessage(1, direction=j), where).g).max())  # type: ignore[arg-type]
+        float(np.abs(made.read(DirectionMessage(1, direction=j), where).g).max())  # type: ignore[arg-type]
         for j in range(1024)
     )
-    assert longest <= 4 / math.sqrt(2) * door.length / door.choice.pull * (1 + 1e-12)
+    assert longest <= 4 / math.sqrt(2) * made.length / made.choice.pull * (1 + 1e-12)
 
 
 def test_a_codebook_belongs_to_a_place() -> None:
     """Check that a device decides nothing but the number."""
-    door = mechanism(k=1024)
+    made = mechanism(k=1024)
     payload = DirectionMessage(1, direction=5)
     found = {
-        tuple(door.read(payload, where).g.tolist())  # type: ignore[union-attr]
+        tuple(made.read(payload, where).g.tolist())  # type: ignore[union-attr]
         for where in (
             CheckinPlace(TERMS, "a", 1),
             CheckinPlace(TERMS, "a", 2),
@@ -605,15 +605,15 @@ def test_many_are_read_as_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
     The fold must not depend on groups.
     """
-    door = mechanism()
+    made = mechanism()
     places = [CheckinPlace(TERMS, f"device-{i}", 1) for i in range(40)]
-    roles = [door.roles.of(place) for place in places]
+    roles = [made.roles.of(place) for place in places]
     assert set(roles) == set(Role)
-    payload = [sent(role, i % door.choice_of(role).k) for i, role in enumerate(roles)]
-    alone = [door.read(one, place) for one, place in zip(payload, places, strict=True)]
+    payload = [sent(role, i % made.choice_of(role).k) for i, role in enumerate(roles)]
+    alone = [made.read(one, place) for one, place in zip(payload, places, strict=True)]
     for rows in (1, 7, 1000):
-        monkeypatch.setattr(codebook, "CHUNK", rows * door.size)
-        together = list(door.read_all(payload, places))
+        monkeypatch.setattr(codebook, "CHUNK", rows * made.size)
+        together = list(made.read_all(payload, places))
         assert len(together) == len(alone)
         for one, other in zip(together, alone, strict=True):
             assert one[1:] == other[1:]
@@ -630,18 +630,18 @@ def test_the_closest_come_first() -> None:
     """Compare with a plain sort; each part is in order, and a tie goes to the lowest number."""
     rng = np.random.default_rng(4)
     for k, closest in ((16, 1), (16, 15), (1024, 1), (1024, 67)):
-        door = DirectionMechanism(1.0, k, closest, size=6)
+        made = DirectionMechanism(1.0, k, closest, size=6)
         for _ in range(5):
             scores = rng.integers(-9, 10, size=k).astype(np.float64)
             best = sorted(range(k), key=lambda j: -scores[j])[:closest]
             others = set(range(k)) - set(best)
-            assert door._ranked(scores).tolist() == sorted(best) + sorted(others)
+            assert made._ranked(scores).tolist() == sorted(best) + sorted(others)
 
 
 def test_a_huge_gradient_is_a_direction_like_any_other() -> None:
-    door, g = mechanism(), np.arange(1.0, 7.0)
-    where = place(door)
-    usual, huge = (door._scores(samples(factor * g), where)[0] for factor in (1.0, 1e100))
+    made, g = mechanism(), np.arange(1.0, 7.0)
+    where = place(made)
+    usual, huge = (made._scores(samples(factor * g), where)[0] for factor in (1.0, 1e100))
     assert np.allclose(usual, huge)
 
 
@@ -656,14 +656,14 @@ def test_the_range_of_a_number_on_the_wire(document: dict[str, Any], valid: int)
 
 
 def test_what_is_known_beforehand() -> None:
-    door = mechanism(k=1001, scale=5.0)
-    assert door.length == pytest.approx(0.3 * 5 / 5)
+    made = mechanism(k=1001, scale=5.0)
+    assert made.length == pytest.approx(0.3 * 5 / 5)
     assert [mechanism(k=k).private_bytes for k in (1000, 1001)] == [3, 4]
-    assert door.effort == 1001 * 6
-    assert door.truths == {role: door.choice_of(role).p for role in Role}
+    assert made.effort == 1001 * 6
+    assert made.truths == {role: made.choice_of(role).p for role in Role}
     trains = mechanism(roles=Roles())
     assert list(trains.truths) == [Role.TRAIN]
-    assert (door.evaluates, door.counts, trains.evaluates, trains.counts) == (1, 1, 0, 0)
+    assert (made.evaluates, made.counts, trains.evaluates, trains.counts) == (1, 1, 0, 0)
     explicit: dict[str, Any] = {
         "n_classes": 0,
         "batch": 1,

@@ -51,24 +51,24 @@ def mechanism(law: Law, model: Model, heldout: float = 0.0) -> NoiseMechanism:
 
 
 def losses(
-    door: NoiseMechanism, one: Minibatch, other: Minibatch, planted: float = 1.0
+    made: NoiseMechanism, one: Minibatch, other: Minibatch, planted: float = 1.0
 ) -> dict[str, float]:
     """Return the ε, or ρ, of each release, over all outputs that the server could ever see.
 
     Both minibatches meet the same randomness: the first samples are held out.
 
     Args:
-        door: The mechanism.
+        made: The mechanism.
         one: A minibatch.
         other: The same with one sample replaced.
         planted: A wrong factor on the scale of the noise.
     """
     here, there = Spy(), Spy()
-    event = door.event(one.n_samples)
+    event = made.event(one.n_samples)
     for minibatch, spy in ((one, here), (other, there)):
-        door.make_payload(minibatch, event, PLACE, spy)
+        made.make_payload(minibatch, event, PLACE, spy)
     assert here.scales == there.scales
-    cost = COST[door.law.name]
+    cost = COST[made.law.name]
     return {
         release.what: cost(u.tolist(), v.tolist(), planted * scale)
         for release, u, v, scale in zip(
@@ -95,16 +95,16 @@ def neighbours(draw: st.DrawFn) -> Case:
     x = np.array([bound_features(row, 2, law.norm) for row in raw])
     rows = np.arange(n)
     rows[draw(st.integers(0, n - 1))] = n
-    door = mechanism(law, model, draw(st.sampled_from([0.0, 0.2, 0.5])))
-    return door, Minibatch(model, w, x[:n], y[:n]), Minibatch(model, w, x[rows], y[rows])
+    made = mechanism(law, model, draw(st.sampled_from([0.0, 0.2, 0.5])))
+    return made, Minibatch(model, w, x[:n], y[:n]), Minibatch(model, w, x[rows], y[rows])
 
 
 @settings(deadline=None, max_examples=400)
 @given(neighbours())
 def test_no_pair_of_neighbours_loses_more_than_promised(case: Case) -> None:
-    door, one, other = case
-    lost = losses(door, one, other)
-    event = door.event(one.n_samples)
+    made, one, other = case
+    lost = losses(made, one, other)
+    event = made.event(one.n_samples)
     for release in event.releases:
         assert lost[release.what] <= release.level * ROUNDING
     promised = max(event.loss.epsilon, event.loss.rho)
@@ -172,11 +172,11 @@ def test_too_little_noise_would_be_found(law: Law, planted: float) -> None:
 @LAW
 def test_a_divisor_of_the_batch_would_be_found(law: Law) -> None:
     """Check that noise for 2S/b instead of 2S/n, with held-out samples, breaks the guarantee."""
-    door, one, other = jump(law, heldout=0.4)
+    made, one, other = jump(law, heldout=0.4)
     # The first two samples are held out, so the replaced sample must come last.
     one, other = (Minibatch(m.model, m.w, m.x[::-1], m.y[::-1]) for m in (one, other))
-    assert losses(door, one, other)["gradient"] <= LEVELS.gradient * ROUNDING
-    assert losses(door, one, other, planted=3 / 5)["gradient"] > 1.6 * LEVELS.gradient
+    assert losses(made, one, other)["gradient"] <= LEVELS.gradient * ROUNDING
+    assert losses(made, one, other, planted=3 / 5)["gradient"] > 1.6 * LEVELS.gradient
 
 
 def test_worst_ratio_by_brute_force() -> None:

@@ -17,7 +17,7 @@ from crowdml.privacy import (
     best_closest,
 )
 from crowdml.privacy.direction_channel import FIELDS
-from crowdml.privacy.shown import WatchedMinibatch
+from crowdml.privacy.shown_message import WatchedMinibatch
 from crowdml.types import Array
 
 SIZE, CLASSES = 6, 3

@@ -73,7 +73,7 @@ def watch(
     settings = {name: case[name] for name in ("tolerance", "delta")}
     dimensions = case["n_features"], case["n_classes"], case["intercept"]
     model = MODELS[case["kind"]].model(*dimensions, **settings)
-    door = DirectionMechanism(
+    made = DirectionMechanism(
         1.0, 16, 3, size=model.size, n_classes=case["n_classes"],
         regularization=case["regularization"],
     )  # fmt: skip
@@ -91,7 +91,7 @@ def watch(
     slow.clear()
     place = CheckinPlace("00", "ana", 1)
     minibatch = Minibatch(model, counted(w), counted(x), counted(y))
-    door.make_payload(minibatch, door.event(len(x), place), place, SystemChance())
+    made.make_payload(minibatch, made.event(len(x), place), place, SystemChance())
     tally(model, counted(w), counted(x), counted(y))
     return read, work.copy()
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from crowdml.device import PastError, RightCount, course, for_you, what_became
+from crowdml.device import PastError, RightCount, course, describe_contribution, for_you
 from crowdml.device.agreement import require_successor
 from crowdml.device.enrolment import default_limits
 from crowdml.device.sources import SampleForm
@@ -280,7 +280,7 @@ def results(case: Case) -> Case:
     return {
         "for_you": said and str(said),
         "course": course(tallies),
-        "became": [str(each) for each in what_became(case["mine"], now, errors)],
+        "became": [str(each) for each in describe_contribution(case["mine"], now, errors)],
     }
 
 

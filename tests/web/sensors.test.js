@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 
 import { SENSOR, checkSensor, samplesPerReading } from "../../crowdml/web/sensor.js";
-import { SENSORS, SensorTrouble, sensorOf, sourceOf } from "../../crowdml/web/sensors/index.js";
+import { SENSORS, SensorError, sensorOf, sourceOf } from "../../crowdml/web/sensors/index.js";
 import * as light from "../../crowdml/web/sensors/light.js";
 import * as motion from "../../crowdml/web/sensors/motion.js";
 import * as sound from "../../crowdml/web/sensors/sound.js";
@@ -52,7 +52,7 @@ function motionEvent(acceleration, timeStamp) {
 
 test("a sensor that the browser lacks, and one that nobody knows, say what to do", () => {
   assert.throws(() => sourceOf("light"), /no light sensor\. Try another browser/);
-  assert.throws(() => sourceOf("smell"), SensorTrouble);
+  assert.throws(() => sourceOf("smell"), SensorError);
   assert.equal(sensorOf("motion").unit, "m/s²");
 });
 
@@ -75,7 +75,7 @@ test("where numbers are typed in, whatever the kind, they have names and no read
   checkSensor(sensor, 1);
   assert.equal(samplesPerReading(sensor), 1);
   assert.throws(() => checkSensor({ ...sensor, transform: "summary" }, 4), /sensor.transform/);
-  assert.throws(() => sensorOf("weight"), SensorTrouble);
+  assert.throws(() => sensorOf("weight"), SensorError);
 });
 
 test("motion is the length of the acceleration, in seconds of the event", async () => {

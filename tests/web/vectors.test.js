@@ -32,7 +32,7 @@ import {
   placeOf,
   phrase,
   termsHash,
-  whatBecame,
+  describeContribution,
   wholeLossOf,
   write,
 } from "../../crowdml/web/index.js";
@@ -41,7 +41,7 @@ import { Choice } from "../../crowdml/web/mechanisms/choice.js";
 import { Codebook, inWholeNumbers } from "../../crowdml/web/mechanisms/codebook.js";
 import { DirectionMechanism } from "../../crowdml/web/mechanisms/direction.js";
 import { GAUSSIAN, LAPLACE } from "../../crowdml/web/mechanisms/laws.js";
-import { NoiseMechanism } from "../../crowdml/web/mechanisms/noisy.js";
+import { NoiseMechanism } from "../../crowdml/web/mechanisms/noise_mechanism.js";
 import { SENSOR } from "../../crowdml/web/sensor.js";
 import { epsilonOf, lossBound } from "../../crowdml/web/zcdp.js";
 import { GivenChance, asNumber, vectors } from "./vectors.js";
@@ -116,7 +116,7 @@ function results(input, output) {
   const { state, version } = input;
   const final = state === "reached";
   const now = { state, version, final, error: /** @type {any} */ (named(input.error)), errors };
-  assert.deepEqual(whatBecame(input.mine, now).map((each) => write(each)), output.became);
+  assert.deepEqual(describeContribution(input.mine, now).map((each) => write(each)), output.became);
 }
 
 /** @param {any} input @param {any} output */
@@ -183,7 +183,7 @@ function adversaries(input, output) {
   const y = input.y.map((/** @type {number} */ each) => checkTarget(each, nClasses));
   const { size } = model;
   const share = { evaluators: 0, counters: 0, epsilon: 1, closest: 1, scale: 1, batch: 1 };
-  const door = new DirectionMechanism({ ...share, directions: 2, size, nClasses, regularization });
+  const mechanism = new DirectionMechanism({ ...share, directions: 2, size, nClasses, regularization });
   const place = { number: 1, seed: /** @type {const} */ ([1, 2]), lot: 0 };
   const slopes = watched(model, "slopes", (found) => found.forEach(assertQuick));
   const scores = watched(Codebook.prototype, "scores", (_, whole) => {
@@ -192,7 +192,7 @@ function adversaries(input, output) {
   const minibatch = new Minibatch(model, Float64Array.from(input.w), x, y);
   const event = { kind: "direction", number: 1, role: /** @type {const} */ ("train"), epsilon: 1 };
   try {
-    door.makePayload(minibatch, event, place, new Chance());
+    mechanism.makePayload(minibatch, event, place, new Chance());
   } finally {
     assert.deepEqual([slopes(), scores()], [x.length, 1]);
   }

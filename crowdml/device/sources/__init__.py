@@ -14,13 +14,13 @@ from crowdml.device.sources.address import (
 )
 from crowdml.device.sources.feed import MOST_BAD, SourceCounts, feed
 from crowdml.device.sources.files import SourcePlace, read_source
+from crowdml.device.sources.first_rows import FirstRowsCheck, doubt_about
 from crowdml.device.sources.form import SampleForm
 from crowdml.device.sources.formats import FORMATS
 from crowdml.device.sources.inputs import read_inputs
 from crowdml.device.sources.intake import Intake
 from crowdml.device.sources.listener import Listener
 from crowdml.device.sources.live import LiveSource, run_live
-from crowdml.device.sources.look import FirstRowsCheck, doubt_about
 from crowdml.device.sources.phyphox import PhyphoxPhone
 from crowdml.device.sources.pipe import Pipe
 from crowdml.device.sources.recording import read_recording

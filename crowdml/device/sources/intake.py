@@ -13,8 +13,8 @@ from crowdml.device.agreement import Agreement
 from crowdml.device.outcome import Outcome
 from crowdml.device.position import Position, TakenBefore
 from crowdml.device.sources.feed import SourceCounts
+from crowdml.device.sources.first_rows import LiveRowsCheck
 from crowdml.device.sources.formats import FORMATS, SECOND, Batch, SensorLogger, settings_link
-from crowdml.device.sources.look import LiveRowsCheck
 from crowdml.device.sources.sensing import TakenSample, rarer
 from crowdml.device.sources.stream import SKEW, Label, Stream, StreamMemory
 from crowdml.device.store import DeviceStore

@@ -8,8 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from crowdml.device.sources.address import ListenAddress
-from crowdml.device.sources.desk import KNOW, MessageDesk
 from crowdml.device.sources.intake import Intake
+from crowdml.device.sources.message_receiver import KNOW, MessageReceiver
 from crowdml.errors import InvalidInput, InvalidSample
 
 LARGEST = 2**22
@@ -19,8 +19,8 @@ MOST_CONNECTIONS = 16
 TIMEOUT = 30.0
 
 
-class Listener(MessageDesk):
-    """Run an HTTP server in separate threads, and answer requests as `MessageDesk` decides.
+class Listener(MessageReceiver):
+    """Run an HTTP server in separate threads, and answer requests as `MessageReceiver` decides.
 
     Args:
         tls: The certificate and key to serve, if any.
@@ -38,7 +38,7 @@ class Listener(MessageDesk):
         listener = self
 
         class Handler(RequestHandler):
-            desk = listener
+            receiver = listener
 
         family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
         kind = type("Server", (_Server,), {"address_family": family})
@@ -101,9 +101,9 @@ class _Server(ThreadingHTTPServer):
 
 
 class RequestHandler(BaseHTTPRequestHandler):
-    """Read one request after another from a connection, and write the desk's answers."""
+    """Read one request after another from a connection, and write the receiver's answers."""
 
-    desk: MessageDesk
+    receiver: MessageReceiver
     protocol_version = "HTTP/1.1"
     timeout = TIMEOUT
     wbufsize = -1  # send an answer in one packet: a second packet would wait for an acknowledgement
@@ -116,14 +116,14 @@ class RequestHandler(BaseHTTPRequestHandler):
             return
         body = self.rfile.read(size)
         if self._is_allowed():
-            with self.desk.answering():
-                self._answer(*self.desk.answer(body))
+            with self.receiver.answering():
+                self._answer(*self.receiver.answer(body))
 
     def do_GET(self) -> None:
         if self._is_allowed():
             scheme = "https" if isinstance(self.connection, ssl.SSLSocket) else "http"
-            host = self.headers.get("Host") or f"HOST:{self.desk.port}"
-            self._answer(200, self.desk.page(f"{scheme}://{host}{self.path}"), "text/html")
+            host = self.headers.get("Host") or f"HOST:{self.receiver.port}"
+            self._answer(200, self.receiver.page(f"{scheme}://{host}{self.path}"), "text/html")
 
     def _size(self) -> int | None:
         """Return the number of bytes to read, or answer with an error and return None."""
@@ -142,7 +142,7 @@ class RequestHandler(BaseHTTPRequestHandler):
         # Pages of other sites in a browser on this machine may post too; browsers name the site.
         if self.headers.get("Origin"):
             self._refuse(403, "Web pages may not send messages.")
-        elif not self.desk.allows(self.path, self.headers.get("Authorization") or ""):
+        elif not self.receiver.allows(self.path, self.headers.get("Authorization") or ""):
             self._refuse(404, "Not found: look at the address.")
         else:
             return True
@@ -154,7 +154,7 @@ class RequestHandler(BaseHTTPRequestHandler):
 
     def _answer(self, status: int, text: str, kind: str = "text/plain") -> None:
         body = text.encode()
-        if status == 404 and self.desk.asks_for_password:
+        if status == 404 and self.receiver.asks_for_password:
             status = 401
         self.send_response(status, "See the text" if status == KNOW else None)
         if status == 401:

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crowdml.phrase import Phrase
-from crowdml.portal.pages.joined import joined
+from crowdml.portal.pages.joined_modules import joined
 from crowdml.protocol import rejected
 from crowdml.server import best_coding
 

@@ -35,10 +35,10 @@ from crowdml.server.http.event_stream import EventStream
 from crowdml.server.http.large_response import LargeResponse
 from crowdml.server.http.metrics import MEDIA_TYPE as METRICS_TYPE
 from crowdml.server.http.metrics import metrics
+from crowdml.server.http.metrics_access import may_watch
 from crowdml.server.http.proxies import ProxyRestorer, PublicAddress
 from crowdml.server.http.refusals import ErrorPage, fail, refuse, refuse_http
 from crowdml.server.http.visitor import visitor
-from crowdml.server.http.watching import may_watch
 from crowdml.server.results import statistics, view
 from crowdml.server.service import ServedTask, Service
 from crowdml.server.settings import Settings

@@ -12,7 +12,7 @@ from crowdml.protocol import Checkin, CheckinAnswer, rejected
 from crowdml.server.database import DeviceRow, Store
 from crowdml.server.log import Arrival
 from crowdml.server.service.heartbeat import Heartbeat
-from crowdml.server.service.live import PendingCheckin, ServedTask
+from crowdml.server.service.served_task import PendingCheckin, ServedTask
 from crowdml.server.service.threads import Threads
 
 

@@ -7,7 +7,7 @@ from crowdml.phrase import Phrase
 from crowdml.protocol import Enrol, Enrolled, rejected
 from crowdml.server.database import DeviceRow, Store, invite_required, token_sha256
 from crowdml.server.log import ENDED, CheckinRules, Learner
-from crowdml.server.service.live import PendingLimit, ServedTask
+from crowdml.server.service.served_task import PendingLimit, ServedTask
 from crowdml.server.service.threads import Threads
 from crowdml.server.settings import Settings
 from crowdml.server.throttle import Throttle

@@ -1,11 +1,11 @@
 """Simulate a crowd before anybody is asked: will it learn, and with which settings?"""
 
 from crowdml.simulation.advice.advice import Advice, Cost, ExpectedCrowd, Option
+from crowdml.simulation.advice.cross_fitting import hold_out
 from crowdml.simulation.advice.pilot_options import EpsilonOption, PilotAdvice
 from crowdml.simulation.advice.pilot_search import pilot_advice
 from crowdml.simulation.advice.samples import load_samples
 from crowdml.simulation.advice.search import advise
-from crowdml.simulation.advice.turns import hold_out
 
 __all__ = [
     "Advice",

@@ -12,6 +12,7 @@ from crowdml.errors import InvalidInput
 from crowdml.pilot import PilotSamples
 from crowdml.protocol import Task
 from crowdml.simulation.advice.advice import Cost, ExpectedCrowd
+from crowdml.simulation.advice.cross_fitting import TURNS, PilotTurn, is_pilot_of, make_turns
 from crowdml.simulation.advice.interval import shift_interval
 from crowdml.simulation.advice.pilot_options import EpsilonOption, PilotAdvice, PilotVerdict
 from crowdml.simulation.advice.pilot_sentences import (
@@ -38,7 +39,6 @@ from crowdml.simulation.advice.sentences import (
     liars_sentence,
 )
 from crowdml.simulation.advice.sizes import fewest_devices
-from crowdml.simulation.advice.turns import TURNS, PilotTurn, is_pilot_of, make_turns
 from crowdml.simulation.curve import Curve
 from crowdml.simulation.trials import simulate
 from crowdml.types import Array

@@ -8,7 +8,7 @@ from crowdml.simulation.datasets.activity import load_activity, load_extrasensor
 from crowdml.simulation.datasets.air import load_air
 from crowdml.simulation.datasets.dataset import Dataset
 from crowdml.simulation.datasets.images import load_cifar10, load_digits, load_mnist
-from crowdml.simulation.datasets.own import load_csv, load_npz
+from crowdml.simulation.datasets.user_files import load_csv, load_npz
 
 LOADERS: dict[str, Callable[[], Dataset]] = {
     "activity": load_activity,

@@ -5,7 +5,7 @@ import { counted } from "../figures.js";
 import { phrase } from "../phrase.js";
 import { EPSILON, fail, number, oneOf, section } from "../schema.js";
 import { GAUSSIAN, LAPLACE } from "./laws.js";
-import { KIND, NoiseMechanism, lossOf } from "./noisy.js";
+import { KIND, NoiseMechanism, lossOf } from "./noise_mechanism.js";
 
 /**
  * @import {

@@ -1,6 +1,6 @@
 /** Show the end of a task: what was learnt, the participant's part, the model to try and to keep. */
 
-import { Unreachable, errorNow, publicResults, whatBecame } from "../index.js";
+import { Unreachable, errorNow, publicResults, describeContribution } from "../index.js";
 import { any, complain, element, put } from "./elements.js";
 import { say } from "./say.js";
 import { predict } from "./trial.js";
@@ -57,7 +57,7 @@ export class Ending {
   #write(history) {
     const { results, model } = this.#kept;
     const mine = history.flatMap(({ version }) => version ?? []).sort((a, b) => a - b);
-    const became = results ? whatBecame(mine, results) : [];
+    const became = results ? describeContribution(mine, results) : [];
     if (results?.version && became.length < 2) became.push(errorNow(results));
     put("learnt", results ? learnt(results) : say("Asks the server as soon as there is a network."));
     // A number and its sign stay on one line.

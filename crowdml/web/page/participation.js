@@ -13,7 +13,7 @@ import {
   phrase,
 } from "../index.js";
 import { isTypedIn } from "../sensors/index.js";
-import { Crowd } from "./crowd.js";
+import { CrowdModel } from "./crowd_model.js";
 import { Reader } from "./reader.js";
 import { phraseOf } from "./say.js";
 
@@ -50,7 +50,7 @@ export class Participation extends EventTarget {
     this.device = device;
     this.sensor = /** @type {Sensor} */ (device.terms.features.sensor);
     this.typedIn = isTypedIn(this.sensor);
-    this.crowd = new Crowd(device);
+    this.crowd = new CrowdModel(device);
     this.#termsSha256 = device.termsSha256;
     this.reader = new Reader(this, (x, y) => this.#keep(x, y));
     document.addEventListener("visibilitychange", () => this.#look());

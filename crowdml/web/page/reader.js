@@ -1,7 +1,7 @@
 /** Read a sensor: the last seconds, the newest window, and the samples that are due. */
 
 import { Sensing } from "../index.js";
-import { SensorTrouble, sourceOf } from "../sensors/index.js";
+import { SensorError, sourceOf } from "../sensors/index.js";
 
 /** @import { Participation } from "./participation.js" */
 
@@ -133,7 +133,7 @@ function claim(name) {
     navigator.locks.request(name, { ifAvailable: true }, (lock) => {
       if (lock) return new Promise((release) => resolve(() => release(undefined)));
       return reject(
-        new SensorTrouble("Another tab of this browser takes part. Pause there, then tap Resume."),
+        new SensorError("Another tab of this browser takes part. Pause there, then tap Resume."),
       );
     });
   });

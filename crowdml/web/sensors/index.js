@@ -4,7 +4,7 @@ import * as light from "./light.js";
 import * as motion from "./motion.js";
 import * as sound from "./sound.js";
 import * as speed from "./speed.js";
-import { SensorTrouble } from "./trouble.js";
+import { SensorError } from "./sensor_error.js";
 
 /** @import { SensorKind, Source } from "../types.js" */
 
@@ -25,7 +25,7 @@ export const SENSORS = {
 export function sensorOf(kind) {
   const known = SENSORS[kind];
   if (!known || known.typedIn) {
-    throw new SensorTrouble("A browser has no sensor for {kind}.", { kind });
+    throw new SensorError("A browser has no sensor for {kind}.", { kind });
   }
   return known;
 }
@@ -34,7 +34,7 @@ export function sensorOf(kind) {
 export function sourceOf(kind) {
   const source = sensorOf(kind);
   if (source.supported()) return source;
-  throw new SensorTrouble(
+  throw new SensorError(
     "This browser has no {name}. Try another browser, or a phone, over https.",
     { name: source.name },
   );
@@ -42,7 +42,7 @@ export function sourceOf(kind) {
 
 /** @param {Source} source Of which this device has none. */
 export function missing({ name }) {
-  return new SensorTrouble("This device has no {name}. Take part with a phone.", { name });
+  return new SensorError("This device has no {name}. Take part with a phone.", { name });
 }
 
 /**
@@ -54,4 +54,4 @@ export function isTypedIn({ kind }) {
   return SENSORS[kind]?.typedIn === true;
 }
 
-export { SensorTrouble };
+export { SensorError };

@@ -1,7 +1,7 @@
 /** Read light: the illuminance in lux, where the browser has a light sensor. */
 
 import { phrase } from "../phrase.js";
-import { refusal } from "./trouble.js";
+import { refusal } from "./sensor_error.js";
 
 /** @import { Source } from "../types.js" */
 

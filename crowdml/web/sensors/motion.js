@@ -1,7 +1,7 @@
 /** Read motion: the length of the acceleration vector, gravity included, in m/s². */
 
 import { phrase } from "../phrase.js";
-import { SensorTrouble, refusal } from "./trouble.js";
+import { SensorError, refusal } from "./sensor_error.js";
 
 /** @import { OnReading } from "../types.js" */
 
@@ -25,7 +25,7 @@ export async function ask() {
     throw refusal(name, error);
   }
   if (answer === "denied") {
-    throw new SensorTrouble("The {sensor} was refused. Close this page, open it again and allow it.", {
+    throw new SensorError("The {sensor} was refused. Close this page, open it again and allow it.", {
       sensor: name,
     });
   }

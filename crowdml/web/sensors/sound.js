@@ -1,7 +1,7 @@
 /** Read sound: the microphone's level, root mean square, 0 … 1. Nothing is recorded. */
 
 import { phrase } from "../phrase.js";
-import { refusal } from "./trouble.js";
+import { refusal } from "./sensor_error.js";
 
 /** @import { Source } from "../types.js" */
 

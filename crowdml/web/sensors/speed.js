@@ -1,7 +1,7 @@
 /** Read speed in m/s from the location service. The place itself is dropped at once. */
 
 import { phrase } from "../phrase.js";
-import { refusal } from "./trouble.js";
+import { refusal } from "./sensor_error.js";
 
 /** @import { OnReading } from "../types.js" */
 

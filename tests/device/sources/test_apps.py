@@ -580,7 +580,7 @@ def test_a_task_without_the_sensor(tmp_path: Path) -> None:
         Intake(store, "termux")
 
 
-# The door
+# Who may post
 
 
 def test_a_secret_is_needed(store: DeviceStore) -> None:

@@ -7,7 +7,7 @@ import brotli
 import pytest
 
 import crowdml
-from crowdml.portal.pages.joined import joined
+from crowdml.portal.pages.joined_modules import joined
 from crowdml.portal.pages.static import JOINED, STATIC, Folders
 
 WEB = Path(crowdml.__file__).parent / "web"

@@ -14,7 +14,7 @@ from starlette.types import Scope
 from crowdml.server import Store
 from crowdml.server.database.nodes import NodeRow, Sample
 from crowdml.server.http.metrics import FAMILIES, metrics
-from crowdml.server.http.watching import may_watch
+from crowdml.server.http.metrics_access import may_watch
 from tests.server.scraping import Series, await_that, nodes, scrape, total
 from tests.servers import Start, Wire, checkin, enrol, enrolled, make_task, problem_kind
 

@@ -1,4 +1,4 @@
-"""Test limits on frequency at the door and at commit, with counts that survive a failed commit."""
+"""Test limits on frequency on arrival and at commit, with counts that survive a failed commit."""
 
 from contextlib import suppress
 from typing import Any

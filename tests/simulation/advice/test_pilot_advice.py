@@ -15,7 +15,8 @@ from crowdml.pilot import PilotSamples, fit_start
 from crowdml.privacy import bound_rows
 from crowdml.protocol import Task
 from crowdml.simulation import EpsilonOption, ExpectedCrowd, PilotAdvice, hold_out, pilot_advice
-from crowdml.simulation.advice import turns as turns_module
+from crowdml.simulation.advice import cross_fitting
+from crowdml.simulation.advice.cross_fitting import make_turns
 from crowdml.simulation.advice.pilot_search import recommended_of, verdict_of
 from crowdml.simulation.advice.pilot_sentences import (
     target_sentence,
@@ -23,7 +24,6 @@ from crowdml.simulation.advice.pilot_sentences import (
     what_is_unknown,
     what_to_do,
 )
-from crowdml.simulation.advice.turns import make_turns
 from crowdml.types import Array, Flags, Ints
 
 FILE = """\
@@ -108,7 +108,7 @@ def test_a_turn_never_uses_a_row_twice(people: int | None, monkeypatch: pytest.M
         return fit_start(model, x, *rest, **more)  # type: ignore[arg-type]
 
     task = make_task(pilot)
-    monkeypatch.setattr(turns_module, "fit_start", fit)
+    monkeypatch.setattr(cross_fitting, "fit_start", fit)
     turns, tested = make_turns(task, pilot, seed=0), set()
     for turn, start in zip(turns, fitted, strict=True):
         crowd = {tuple(row) for row in turn.data.x_train.tolist()}

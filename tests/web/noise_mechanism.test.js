@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { decodeGradient } from "../../crowdml/web/codec.js";
 import { Chance, InvalidInput, placeOf } from "../../crowdml/web/index.js";
 import { GAUSSIAN, LAPLACE } from "../../crowdml/web/mechanisms/laws.js";
-import { NoiseMechanism } from "../../crowdml/web/mechanisms/noisy.js";
+import { NoiseMechanism } from "../../crowdml/web/mechanisms/noise_mechanism.js";
 
 /** @import { Minibatch } from "../../crowdml/web/minibatch.js" */
 /** @import { Law, NoiseEvent } from "../../crowdml/web/types.js" */

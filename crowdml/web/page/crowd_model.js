@@ -8,7 +8,7 @@ import { say } from "./say.js";
 
 const SECONDS = 30;
 
-export class Crowd {
+export class CrowdModel {
   #device;
   #model;
   #next = 0;

@@ -52,7 +52,7 @@ export async function publicResults(url, task) {
  * @param {readonly number[]} mine Which check-ins of the task, the first one first.
  * @param {Omit<PublicResults, "devices">} now
  */
-export function whatBecame(mine, now) {
+export function describeContribution(mine, now) {
   const first = mine[0];
   if (first === undefined) return [];
   return first >= now.version ? [yours(mine, now)] : [yours(mine, now), since(first, now)];

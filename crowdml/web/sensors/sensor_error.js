@@ -4,7 +4,7 @@ import { CrowdmlError } from "../errors.js";
 
 /** @import { Phrase } from "../types.js" */
 
-export class SensorTrouble extends CrowdmlError {}
+export class SensorError extends CrowdmlError {}
 
 /**
  * @param {Phrase} sensor Its name.
@@ -14,10 +14,10 @@ export function refusal(sensor, error) {
   const why = String(error instanceof Error ? error.message : error);
   const cause = { cause: error };
   return error instanceof Error && /NotAllowed|Security/.test(error.name)
-    ? new SensorTrouble(
+    ? new SensorError(
         "The {sensor} may not be used. Allow it in the browser's settings for this site, then tap Resume.",
         { sensor },
         cause,
       )
-    : new SensorTrouble("The {sensor} may not be used. The browser says: {why}", { sensor, why }, cause);
+    : new SensorError("The {sensor} may not be used. The browser says: {why}", { sensor, why }, cause);
 }

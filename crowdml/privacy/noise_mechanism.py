@@ -13,7 +13,7 @@ from crowdml.privacy.noise_calibration import Levels
 from crowdml.privacy.noise_channel import NoiseChannel, NoiseMessage
 from crowdml.privacy.picture import Hills
 from crowdml.privacy.place import CheckinPlace
-from crowdml.privacy.shown import ShownMessage, ShownNumber, WatchedMinibatch
+from crowdml.privacy.shown_message import ShownMessage, ShownNumber, WatchedMinibatch
 from crowdml.privacy.stand_in import StandIn
 from crowdml.privacy.zcdp import rho_of
 from crowdml.types import Array, Ints

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz.doors import DOORS, enter
+from tests.fuzz.parsers import PARSERS, enter
 
 ROOT = Path(__file__).parents[2]
 CORPUS = Path(__file__).with_name("corpus")
@@ -19,10 +19,10 @@ ODD = (b"\0", b"\xff", b"{", b'"', b"\n", b"9" * 20, b"1e999", b"nan", b"-", b",
 
 
 def test_every_door_has_inputs() -> None:
-    assert {folder.name for folder in CORPUS.iterdir()} == set(DOORS)
+    assert {folder.name for folder in CORPUS.iterdir()} == set(PARSERS)
 
 
-@pytest.mark.parametrize("name", DOORS)
+@pytest.mark.parametrize("name", PARSERS)
 def test_known_inputs_and_small_changes(name: str) -> None:
     inputs = [file.read_bytes() for file in sorted((CORPUS / name).iterdir())]
     assert inputs

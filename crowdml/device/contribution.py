@@ -37,7 +37,7 @@ def read_errors(table: bytes) -> list[PastError]:
     return found
 
 
-def what_became(
+def describe_contribution(
     mine: Sequence[int], now: Statistics, errors: Sequence[PastError]
 ) -> tuple[Phrase, ...]:
     """Describe which check-ins were this participant's, and how the crowd's error changed since.

@@ -39,7 +39,7 @@ readings here.</p><p><a class="button" href="{link}">Set up Sensor Logger</a></p
 hand.</p>"""
 
 
-class MessageDesk:
+class MessageReceiver:
     """Check the secret of a request, give its message to `Intake`, and choose the answer.
 
     A message is answered with 200 when its readings are on this machine's disk, and with 499 and

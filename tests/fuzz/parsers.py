@@ -1,6 +1,6 @@
 """List every parser that reads bytes from outside, with the errors that it may raise.
 
-A door takes any bytes. It returns, or it raises an error that crowdml raises on purpose.
+A parser takes any bytes. It returns, or it raises an error that crowdml raises on purpose.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from crowdml import one_file_device
-from crowdml.device.became import read_errors
+from crowdml.device.contribution import read_errors
 from crowdml.device.link import read_link
 from crowdml.device.sources.address import (
     ListenAddress,
@@ -22,7 +22,6 @@ from crowdml.device.sources.address import (
     read_listen_address,
     read_phone_address,
 )
-from crowdml.device.sources.desk import MessageDesk
 from crowdml.device.sources.feed import SourceCounts
 from crowdml.device.sources.form import SampleForm
 from crowdml.device.sources.formats import (
@@ -34,6 +33,7 @@ from crowdml.device.sources.formats import (
     settings_link,
 )
 from crowdml.device.sources.listener import LARGEST, RequestHandler
+from crowdml.device.sources.message_receiver import MessageReceiver
 from crowdml.device.sources.recording import read_readings
 from crowdml.device.sources.stream import Stream
 from crowdml.errors import CrowdmlError
@@ -54,11 +54,11 @@ from crowdml.protocol import (
 from crowdml.server.http.body import decode
 from tests.servers import make_directed, make_task
 
-__all__ = ["DOORS", "enter"]
+__all__ = ["PARSERS", "enter"]
 
 NOISY, DIRECTED = make_task().terms, make_directed().terms
-DOORS: dict[str, Callable[[bytes], object]] = {}
-"""The doors by name; `tests/fuzz/corpus` has a folder of inputs for each."""
+PARSERS: dict[str, Callable[[bytes], object]] = {}
+"""The parsers by name; `tests/fuzz/corpus` has a folder of inputs for each."""
 SENSED = Features(4, sensor=Sensor("light", rate=1, window=2, transform="summary"))
 LABELS = ("night", "day")
 ARRIVAL = 1_698_501_144_401_773_000
@@ -68,15 +68,15 @@ BETWEEN = b"\x1e"
 """The byte that separates the messages of one input; it is in no JSON text."""
 
 
-def door(function: Callable[[bytes], object]) -> Callable[[bytes], object]:
-    DOORS[function.__name__] = function
+def parser(function: Callable[[bytes], object]) -> Callable[[bytes], object]:
+    PARSERS[function.__name__] = function
     return function
 
 
 def enter(name: str, data: bytes) -> None:
-    """Give the bytes to a door; an error that is not crowdml's own is raised."""
+    """Give the bytes to a parser; an error that is not crowdml's own is raised."""
     with contextlib.suppress(CrowdmlError, Implausible, one_file_device.Problem):
-        DOORS[name](data)
+        PARSERS[name](data)
 
 
 def lines(data: bytes) -> Iterator[str]:
@@ -86,7 +86,7 @@ def lines(data: bytes) -> Iterator[str]:
 # What devices send to a server
 
 
-@door
+@parser
 def checkin(data: bytes) -> None:
     for terms in (NOISY, DIRECTED):
         mechanism = terms.mechanism()
@@ -95,7 +95,7 @@ def checkin(data: bytes) -> None:
             mechanism.check(message, CheckinPlace("", "", 1))
 
 
-@door
+@parser
 def enrolment(data: bytes) -> None:
     decode(msgspec.json.Decoder(Enrol), data)
 
@@ -103,23 +103,23 @@ def enrolment(data: bytes) -> None:
 # What owners send to a server
 
 
-@door
+@parser
 def task(data: bytes) -> None:
     Task.from_toml(data.decode("utf-8", "replace"))
 
 
-@door
+@parser
 def form(data: bytes) -> None:
     parse_form(data)
     parse_upload(data, "x")
 
 
-@door
+@parser
 def pilot(data: bytes) -> None:
     read_rows(read_pilot(data, "pilot.csv"))
 
 
-@door
+@parser
 def start(data: bytes) -> None:
     read_start(data, "start.npz")
 
@@ -127,22 +127,22 @@ def start(data: bytes) -> None:
 # What a server sends to devices
 
 
-@door
+@parser
 def checkout(data: bytes) -> None:
     decode_parameters(data, max(1, len(data) // 4))
 
 
-@door
+@parser
 def terms(data: bytes) -> None:
     Terms.parse(data.decode("utf-8", "replace"))
 
 
-@door
+@parser
 def one_file_terms(data: bytes) -> None:
     one_file_device.Terms(data.decode("utf-8", "replace"), "activity")
 
 
-@door
+@parser
 def one_file_model(data: bytes) -> None:
     """Read what the one-file device checks out, in the JSON of the answer."""
     terms = one_file_device.Terms(DIRECTED.text, "activity")
@@ -154,12 +154,12 @@ def one_file_model(data: bytes) -> None:
         one_file_device.Device.check_out(asked, 1)  # type: ignore[arg-type]
 
 
-@door
+@parser
 def problem(data: bytes) -> None:
     read_problem(400, data)
 
 
-@door
+@parser
 def errors(data: bytes) -> None:
     for error in read_errors(data):
         assert error.version >= 0
@@ -167,7 +167,7 @@ def errors(data: bytes) -> None:
         assert not math.isnan(error.margin)
 
 
-@door
+@parser
 def model(data: bytes) -> None:
     read_model(data, "model.npz")
 
@@ -175,7 +175,7 @@ def model(data: bytes) -> None:
 # What participants give to a device
 
 
-@door
+@parser
 def link(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
     with contextlib.suppress(CrowdmlError):
@@ -187,22 +187,22 @@ def link(data: bytes) -> None:
         read_address(text)
 
 
-@door
+@parser
 def csv_samples(data: bytes) -> None:
     list(SampleForm(names=("a", "b")).read_csv(lines(data), LABELS))
 
 
-@door
+@parser
 def json_samples(data: bytes) -> None:
     list(SampleForm().read_json_lines(lines(data), LABELS))
 
 
-@door
+@parser
 def readings(data: bytes) -> None:
     list(read_readings(lines(data), SENSED, LABELS))
 
 
-@door
+@parser
 def one_file_samples(data: bytes) -> None:
     terms = one_file_device.Terms(DIRECTED.text, "activity")
     layout = None
@@ -237,28 +237,28 @@ def batches_of(parser: Format, messages: Iterable[bytes], topic: str = "") -> It
             yield parser.parse(message, ARRIVAL, topic)
 
 
-@door
+@parser
 def sensor_logger(data: bytes) -> None:
     for kind in sorted(FORMATS["sensor-logger"].kinds):
         parser = FORMATS["sensor-logger"](kind)
         sensed(parser, kind, batches_of(parser, data.split(BETWEEN)))
 
 
-@door
+@parser
 def termux(data: bytes) -> None:
     parser, objects = FORMATS["termux"]("motion"), JsonObjects()
     found = [each.encode() for line in lines(data) for each in objects.feed(line)]
     sensed(parser, "motion", batches_of(parser, found))
 
 
-@door
+@parser
 def one_file_termux(data: bytes) -> None:
     for text in one_file_device.termux_objects(lines(data)):
         with contextlib.suppress(*one_file_device.NOT_A_SAMPLE):
             assert math.isfinite(one_file_device.termux_reading(text, "motion") or 0.0)
 
 
-@door
+@parser
 def phyphox(data: bytes) -> None:
     """Read the answer to /config, then answers to /get."""
     config, *answers = data.split(BETWEEN)
@@ -269,13 +269,13 @@ def phyphox(data: bytes) -> None:
         sensed(parser, kind, batches_of(parser, answers))
 
 
-@door
+@parser
 def owntracks(data: bytes) -> None:
     parser = FORMATS["owntracks"]("speed")
     sensed(parser, "speed", batches_of(parser, data.split(BETWEEN), "owntracks/ann/phone"))
 
 
-@door
+@parser
 def statestream(data: bytes) -> None:
     """Read a topic and its state, several times."""
     parser = FORMATS["statestream"]("light")
@@ -312,7 +312,7 @@ class Connection:
     def setsockopt(self, *option: int) -> None: ...
 
 
-@door
+@parser
 def request(data: bytes) -> None:
     """Read what comes on the port of a listening device: HTTP of any kind, or other bytes."""
     parser = FORMATS["sensor-logger"]("motion")
@@ -324,7 +324,7 @@ def request(data: bytes) -> None:
     )
     for secret in ({"path": "secret"}, {"user": "ann", "password": "p:w"}):
         address = ListenAddress("http", "127.0.0.1", 1, **secret)
-        handler = type("Handler", (RequestHandler,), {"desk": MessageDesk(address, intake)})
+        handler = type("Handler", (RequestHandler,), {"receiver": MessageReceiver(address, intake)})
         connection = Connection(data)
         handler(connection, ("127.0.0.1", 2), SimpleNamespace())
         assert connection.largest <= LARGEST, "a longer body could fill the memory"

@@ -1,4 +1,4 @@
-"""Test the look at the first rows of a sensor app, before anything is spent on them."""
+"""Test the check of the first rows of a sensor app, before anything is spent on them."""
 
 import http.client
 import subprocess
@@ -23,7 +23,7 @@ from crowdml.device.sources import (
     Listener,
     PhyphoxPhone,
     Pipe,
-    look,
+    first_rows,
     read_address,
     run_live,
 )
@@ -261,13 +261,13 @@ def test_a_device_that_starts_again_looks_at_all_rows(tmp_path: Path) -> None:
 
 def test_good_rows_are_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[int] = []
-    doubt_about = look.doubt_about
+    doubt_about = first_rows.doubt_about
 
     def counting(features: Any, norm: int, rows: Any) -> str | None:
         looks.append(len(rows))
         return doubt_about(features, norm, rows)
 
-    monkeypatch.setattr(look, "doubt_about", counting)
+    monkeypatch.setattr(first_rows, "doubt_about", counting)
     with closing(Participant(tmp_path, scale=100.0)) as person:
         for part in (MESSAGES[:10], MESSAGES[10:]):
             intake = person.intake("sensor-logger")
@@ -399,4 +399,4 @@ def test_the_one_file_device_looks_at_rows_of_earlier_runs(
 
 def test_messages_agree() -> None:
     for name in ("REMEDY", "APP_REMEDY", "LOOKED_AT"):
-        assert getattr(standalone, name) == getattr(look, name)
+        assert getattr(standalone, name) == getattr(first_rows, name)

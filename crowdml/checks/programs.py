@@ -1,4 +1,4 @@
-"""Make check-ins for an audit in each kind of device: a door is where samples leave it."""
+"""Make the check-ins that an audit attacks, with the program of each kind of device."""
 
 import contextlib
 import functools

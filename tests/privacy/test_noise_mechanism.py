@@ -53,8 +53,8 @@ def samples(n: int = 20, g: Array | None = None, w: Array | None = None) -> Give
     )
 
 
-def payload_of(door: NoiseMechanism, given: Given, chance: Chance) -> NoiseMessage:
-    return door.make_payload(given, door.event(given.n_samples, PLACE), PLACE, chance)
+def payload_of(made: NoiseMechanism, given: Given, chance: Chance) -> NoiseMessage:
+    return made.make_payload(given, made.event(given.n_samples, PLACE), PLACE, chance)
 
 
 def integers(message: NoiseMessage) -> Ints:
@@ -75,8 +75,8 @@ def steps(law: Law, n_training: int, grid: int, size: int = SIZE) -> int:
 @pytest.mark.parametrize("n", [1, 16, 20, 57])
 def test_scale_of_the_noise(law: Law, n: int, heldout: float) -> None:
     """Check for Δ/ε or Δ/√(2ρ), with n the number of samples really behind the gradient."""
-    spy, door = Spy(), mechanism(law, heldout=heldout)
-    out = payload_of(door, samples(n), spy)
+    spy, made = Spy(), mechanism(law, heldout=heldout)
+    out = payload_of(made, samples(n), spy)
     n_training = n - int(heldout * n)
     gradient = steps(law, n_training, out.grid)
     if law is LAPLACE:
@@ -102,9 +102,9 @@ def test_each_gradient_is_clipped_in_the_norm_of_the_law(law: Law) -> None:
 @LAW
 def test_heldout_samples(law: Law) -> None:
     """Check that randomly held-out samples count errors and do not train."""
-    spy, given, door = Spy(), samples(20), mechanism(law, heldout=0.25)
+    spy, given, made = Spy(), samples(20), mechanism(law, heldout=0.25)
     given.wrong = np.arange(20) % 2 == 0
-    out = payload_of(door, given, spy)
+    out = payload_of(made, given, spy)
     ((rows, _, _),) = given.asked
     assert spy.below_asked == [20, 19, 18, 17, 16]
     # The spy always draws the first remaining sample.
@@ -116,9 +116,9 @@ def test_heldout_samples(law: Law) -> None:
 @LAW
 @pytest.mark.parametrize("n", [1, 20, 57])
 def test_noise_falls_on_the_rounded_secret(law: Law, n: int) -> None:
-    spy, door = Spy(), mechanism(law, regularization=0.01, radius=50.0)
+    spy, made = Spy(), mechanism(law, regularization=0.01, radius=50.0)
     given = samples(n, w=np.full(SIZE, 5.0))
-    out = payload_of(door, given, spy)
+    out = payload_of(made, given, spy)
     rounded = np.rint(given.g * 2.0**-out.grid)
     labels = np.bincount(given.labels, minlength=3).tolist()
     assert [v.tolist() for v in spy.values] == [rounded.tolist(), [min(n, 3)], labels]
@@ -133,9 +133,9 @@ def test_nothing_random_touches_the_decay(law: Law) -> None:
 
     Under the same noise, the outputs for two parameters differ by exactly λw.
     """
-    door = mechanism(law, regularization=0.25, radius=4.0)
+    made = mechanism(law, regularization=0.25, radius=4.0)
     w = np.array([1.0, -2.0, 0.5, 0.0, 3.0, -1.0])
-    plain, decayed = (payload_of(door, samples(w=at), Pseudo()) for at in (0 * w, w))
+    plain, decayed = (payload_of(made, samples(w=at), Pseudo()) for at in (0 * w, w))
     difference = (integers(decayed) - integers(plain)) * 2.0**plain.grid
     assert difference.tolist() == (0.25 * w).tolist()
 
@@ -145,9 +145,9 @@ def test_nothing_random_touches_the_decay(law: Law) -> None:
 @pytest.mark.parametrize("decay", [0.25, 1e6])
 def test_decay_stays_within_the_radius(law: Law, far: float, decay: float) -> None:
     """Check that λw is cut to λR without overflow, because a server may send any w."""
-    door = mechanism(law, regularization=decay, radius=4.0)
+    made = mechanism(law, regularization=decay, radius=4.0)
     w = far * np.array([1.0, -1.0, 1.0, -1.0, 0.0, 1.0])
-    plain, decayed = (payload_of(door, samples(w=at), Spy()) for at in (0 * w, w))
+    plain, decayed = (payload_of(made, samples(w=at), Spy()) for at in (0 * w, w))
     assert decayed.grid == plain.grid
     most = round(decay * 4.0 * 2.0**-plain.grid)
     moved = integers(decayed) - integers(plain)
@@ -164,29 +164,29 @@ def test_no_decay_without_regularization(law: Law) -> None:
 
 @LAW
 def test_infinite_levels_add_no_noise(law: Law) -> None:
-    spy, door = Spy(), mechanism(law, Levels(math.inf, math.inf, math.inf))
+    spy, made = Spy(), mechanism(law, Levels(math.inf, math.inf, math.inf))
     given = samples()
-    out = payload_of(door, given, spy)
+    out = payload_of(made, given, spy)
     assert spy.asked == 0
     assert np.allclose(integers(out) * 2.0**out.grid, given.g, atol=2.0**-28)
     assert (out.errors, out.labels) == (3, (5, 7, 8))
-    assert door.event(20).loss.total == math.inf
-    assert (door.noise_energy, door.error_variance, door.label_variance) == (0.0, 0.0, 0.0)
-    assert door.plausible_excess == (0, 0)
-    assert door.plausible_gradient(20) <= 2**29 + 2
+    assert made.event(20).loss.total == math.inf
+    assert (made.noise_energy, made.error_variance, made.label_variance) == (0.0, 0.0, 0.0)
+    assert made.plausible_excess == (0, 0)
+    assert made.plausible_gradient(20) <= 2**29 + 2
 
 
 @LAW
 def test_a_real_target_has_no_labels(law: Law) -> None:
-    spy, door = Spy(), mechanism(law, LEVELS._replace(labels=0.0), n_classes=0)
+    spy, made = Spy(), mechanism(law, LEVELS._replace(labels=0.0), n_classes=0)
     given = samples()
     given.labels = np.zeros(0, dtype=np.int64)
-    out = payload_of(door, given, spy)
+    out = payload_of(made, given, spy)
     assert len(spy.scales) == 2
     assert out.labels == ()
-    assert [release.what for release in door.event(20).releases] == ["gradient", "errors"]
-    assert door.label_variance == 0.0
-    door.check(out, PLACE)
+    assert [release.what for release in made.event(20).releases] == ["gradient", "errors"]
+    assert made.label_variance == 0.0
+    made.check(out, PLACE)
 
 
 @LAW
@@ -210,16 +210,16 @@ def test_extreme_noise_stays_in_int32(law: Law, noise: int) -> None:
     ("heldout", "cost"), [(0.0, 0.7 + 0.3 + 0.13), (0.2, max(0.7, 0.3) + 0.13)]
 )
 def test_cost(law: Law, heldout: float, cost: float) -> None:
-    door = mechanism(law, heldout=heldout)
-    event, n_heldout = door.event(20), int(20 * heldout)
+    made = mechanism(law, heldout=heldout)
+    event, n_heldout = made.event(20), int(20 * heldout)
     loss = event.loss
-    assert (event.unit, door.unit) == (Unit.SAMPLE, Unit.SAMPLE)
+    assert (event.unit, made.unit) == (Unit.SAMPLE, Unit.SAMPLE)
     assert (loss.epsilon if law.pure else loss.rho) == pytest.approx(cost, rel=1e-15)
     assert (event.n_training, event.n_heldout) == (20 - n_heldout, n_heldout)
     assert {r.what: (r.part, r.sensitivity, r.level) for r in event.releases} == {
         "gradient": (
             MinibatchPart.TRAINING,
-            steps(law, event.n_training, door.grid(event.n_training)),
+            steps(law, event.n_training, made.grid(event.n_training)),
             0.7,
         ),
         "errors": (MinibatchPart.HELDOUT if n_heldout else MinibatchPart.TRAINING, 1, 0.3),
@@ -234,8 +234,8 @@ def test_dear_errors_on_heldout_samples(law: Law) -> None:
 
 
 def others(law: Law) -> Iterator[object]:
-    door = mechanism(law)
-    yield from (door.event(19), door.event(21), mechanism(law, heldout=0.1).event(20))
+    made = mechanism(law)
+    yield from (made.event(19), made.event(21), mechanism(law, heldout=0.1).event(20))
     yield mechanism(law, LEVELS._replace(gradient=0.1)).event(20)
     yield mechanism(law, LEVELS._replace(errors=0.2)).event(20)
     yield mechanism(law, clip=1.5).event(20)
@@ -250,11 +250,11 @@ def test_an_event_of_another_checkin_is_rejected(law: Law) -> None:
 
     This holds even for an event that costs more: its sensitivity is in steps of another grid.
     """
-    door = mechanism(law)
+    made = mechanism(law)
     for other in others(law):
         spy = Spy()
         with pytest.raises(InvalidInput, match="an event must be the check-in's own"):
-            door.make_payload(samples(), other, PLACE, spy)  # type: ignore[arg-type]
+            made.make_payload(samples(), other, PLACE, spy)  # type: ignore[arg-type]
         assert spy.asked == 0
 
 
@@ -327,12 +327,12 @@ def test_levels_at_the_ends(law: Law, level: float) -> None:
 
     The noise comes from a seeded generator.
     """
-    door = mechanism(law, Levels(level, level, level))
-    out = payload_of(door, samples(), Pseudo())
+    made = mechanism(law, Levels(level, level, level))
+    out = payload_of(made, samples(), Pseudo())
     assert msgspec.json.decode(msgspec.json.encode(out), type=NoiseMessage) == out
-    door.check(out, PLACE)
-    assert max(door.plausible_gradient(20), *door.plausible_excess) <= 2**31 - 1
-    assert len(msgspec.json.encode(out)) <= door.largest_message
+    made.check(out, PLACE)
+    assert max(made.plausible_gradient(20), *made.plausible_excess) <= 2**31 - 1
+    assert len(msgspec.json.encode(out)) <= made.largest_message
 
 
 @LAW
@@ -344,10 +344,10 @@ def test_honest_gradient_is_plausible(law: Law, level: float, n: int, decay: flo
 
     It has all of S in one number and λR on top.
     """
-    door = mechanism(law, LEVELS._replace(gradient=level), regularization=decay, radius=100.0)
+    made = mechanism(law, LEVELS._replace(gradient=level), regularization=decay, radius=100.0)
     spy, one = Spy(), np.eye(SIZE)[0]
-    extreme = payload_of(door, samples(n, g=2.0 * one, w=100.0 * one), spy)
-    room = door.plausible_gradient(n) - int(integers(extreme).max())
+    extreme = payload_of(made, samples(n, g=2.0 * one, w=100.0 * one), spy)
+    room = made.plausible_gradient(n) - int(integers(extreme).max())
     scale = spy.scales[0]
     if law is LAPLACE:
         refused = SIZE * 2 * math.exp(-(room + 1) / scale) / (1 + math.exp(-1 / scale))
@@ -370,22 +370,22 @@ def test_honest_counts_are_plausible(law: Law, levels: Levels) -> None:
     assert definition.tail(int(0.85 * errors) - 1, scales[0], law.norm) > 1e-9
 
 
-def honest(door: NoiseMechanism) -> NoiseMessage:
-    return NoiseMessage(20, 0, 3, (5, 7, 8), door.grid(20), np.zeros(SIZE, dtype="<i4").tobytes())
+def honest(made: NoiseMechanism) -> NoiseMessage:
+    return NoiseMessage(20, 0, 3, (5, 7, 8), made.grid(20), np.zeros(SIZE, dtype="<i4").tobytes())
 
 
 @LAW
 def test_takes_an_honest_device(law: Law) -> None:
-    door = mechanism(law)
-    door.check(honest(door), PLACE)
-    errors, labels = door.plausible_excess
-    most = door.plausible_gradient(20)
+    made = mechanism(law)
+    made.check(honest(made), PLACE)
+    errors, labels = made.plausible_excess
+    most = made.plausible_gradient(20)
     ends = np.array([-most, most, 0, 0, 0, 0], dtype="<i4").tobytes()
     for extreme in (
         {"errors": -errors, "labels": (-labels, 20 + labels, 0)},
         {"errors": 20 + errors, "gradient": ends},
     ):
-        door.check(msgspec.structs.replace(honest(door), **extreme), PLACE)
+        made.check(msgspec.structs.replace(honest(made), **extreme), PLACE)
 
 
 def gradient(*values: int) -> bytes:
@@ -410,25 +410,25 @@ def gradient(*values: int) -> bytes:
 def test_rejects_the_implausible(
     law: Law, change: dict[str, Any], kind: str, sentence: str
 ) -> None:
-    door = mechanism(law, batch=15)
+    made = mechanism(law, batch=15)
     with pytest.raises(Implausible, match=sentence) as refusal:
-        door.check(msgspec.structs.replace(honest(door), **change), PLACE)
+        made.check(msgspec.structs.replace(honest(made), **change), PLACE)
     assert refusal.value.kind == kind
 
 
 @LAW
 @pytest.mark.parametrize("heldout", [4, 6])
 def test_another_number_of_heldout_samples(law: Law, heldout: int) -> None:
-    door = mechanism(law, heldout=0.25)
-    other = msgspec.structs.replace(payload_of(door, samples(), Pseudo()), heldout=heldout)
+    made = mechanism(law, heldout=0.25)
+    other = msgspec.structs.replace(payload_of(made, samples(), Pseudo()), heldout=heldout)
     with pytest.raises(Implausible, match=f"heldout must be 5 of 20 samples, found {heldout}"):
-        door.check(other, PLACE)
+        made.check(other, PLACE)
 
 
 @LAW
 def test_one_beyond_the_bound_is_rejected(law: Law) -> None:
-    door = mechanism(law)
-    (errors, labels), most = door.plausible_excess, door.plausible_gradient(20)
+    made = mechanism(law)
+    (errors, labels), most = made.plausible_excess, made.plausible_gradient(20)
     for change in (
         {"errors": -errors - 1},
         {"errors": 20 + errors + 1},
@@ -439,21 +439,21 @@ def test_one_beyond_the_bound_is_rejected(law: Law) -> None:
     ):
         (what,) = change
         with pytest.raises(Implausible, match=f"{what} must lie in") as refusal:
-            door.check(msgspec.structs.replace(honest(door), **change), PLACE)
+            made.check(msgspec.structs.replace(honest(made), **change), PLACE)
         assert refusal.value.kind == "implausible"
 
 
 @LAW
 @pytest.mark.parametrize(("heldout", "evaluated"), [(0.0, 20), (0.25, 5)])
 def test_reading(law: Law, heldout: float, evaluated: int) -> None:
-    door = mechanism(law, heldout=heldout)
+    made = mechanism(law, heldout=heldout)
     given = samples()
-    reading = door.read(payload_of(door, given, Spy()), PLACE)
+    reading = made.read(payload_of(made, given, Spy()), PLACE)
     assert reading.g is not None
-    assert np.abs(reading.g - given.g).max() <= 2.0 ** (door.grid(20 - int(20 * heldout)) - 1)
+    assert np.abs(reading.g - given.g).max() <= 2.0 ** (made.grid(20 - int(20 * heldout)) - 1)
     assert (reading.evaluated, reading.errors) == (evaluated, 3)
     assert (reading.labelled, reading.labels) == (20, (5, 7, 8))
-    assert door.length == 2.0
+    assert made.length == 2.0
 
 
 @LAW
@@ -462,12 +462,12 @@ def test_what_is_known_of_the_noise_beforehand(law: Law) -> None:
 
     The levels are chosen so that variance and deviation differ.
     """
-    door, spy = mechanism(law, batch=20), Spy()
-    out = payload_of(door, samples(20), spy)
+    made, spy = mechanism(law, batch=20), Spy()
+    out = payload_of(made, samples(20), spy)
     variances = [law.variance(scale) for scale in spy.scales]
-    assert door.noise_energy == pytest.approx(SIZE * variances[0] * 4.0**out.grid)
-    assert [door.error_variance, door.label_variance] == pytest.approx(variances[1:])
-    assert door.gradient_scale(20) == pytest.approx(spy.scales[0] * 2.0**out.grid)
+    assert made.noise_energy == pytest.approx(SIZE * variances[0] * 4.0**out.grid)
+    assert [made.error_variance, made.label_variance] == pytest.approx(variances[1:])
+    assert made.gradient_scale(20) == pytest.approx(spy.scales[0] * 2.0**out.grid)
 
 
 @LAW
@@ -477,26 +477,26 @@ def test_the_ends_of_what_is_plausible(law: Law, n: int) -> None:
 
     Counts are cut to what is possible.
     """
-    door = mechanism(law, batch=6, buffer=20, heldout=0.5)
-    honest = payload_of(door, samples(n), Pseudo())
-    door.check(honest, PLACE)
+    made = mechanism(law, batch=6, buffer=20, heldout=0.5)
+    honest = payload_of(made, samples(n), Pseudo())
+    made.check(honest, PLACE)
     for errors, counted in ((-3, 0), (0, 0), (2, 2), (n // 2, n // 2), (n, n // 2)):
-        reading = door.read(msgspec.structs.replace(honest, errors=errors), PLACE)
+        reading = made.read(msgspec.structs.replace(honest, errors=errors), PLACE)
         assert (reading.errors, reading.counted, reading.evaluated) == (errors, counted, n // 2)
 
 
 @LAW
 def test_what_is_known_beforehand(law: Law) -> None:
-    door = mechanism(law)
-    assert door.plausible_excess[0] == law.tail(1 / law.strength(0.3), 1e-9)
+    made = mechanism(law)
+    assert made.plausible_excess[0] == law.tail(1 / law.strength(0.3), 1e-9)
     no_labels = mechanism(law, LEVELS._replace(labels=0.0), n_classes=0)
     assert no_labels.plausible_excess[1] == 0
     halved, whole = (mechanism(law, batch=b, heldout=h) for b, h in ((20, 0.5), (10, 0.0)))
     assert halved.noise_energy == whole.noise_energy
     assert [mechanism(law, n_classes=c).counts for c in (1, 3)] == [True, True]
-    assert (no_labels.counts, door.evaluates, door.numbers) == (False, True, SIZE + 1 + 3)
+    assert (no_labels.counts, made.evaluates, made.numbers) == (False, True, SIZE + 1 + 3)
     explicit = mechanism(law, batch=1, buffer=1_000_000, radius=1.0)
-    assert NoiseMechanism(law, LEVELS, 2.0, SIZE, 3, delta=door.delta) == explicit
+    assert NoiseMechanism(law, LEVELS, 2.0, SIZE, 3, delta=made.delta) == explicit
 
 
 @pytest.mark.parametrize("size", [1, 5, 6, 7])
@@ -507,6 +507,6 @@ def test_how_many_bytes_are_sent(size: int) -> None:
     rooms = []
     for d, c in ((3, 1), (300, 100)):
         longest = NoiseMessage(1, 0, 0, (-(2**31 - 1),) * c, 0, bytes(4 * d))
-        door = mechanism(LAPLACE, size=d, n_classes=c)
-        rooms.append(door.largest_message - len(msgspec.json.encode(longest)))
+        made = mechanism(LAPLACE, size=d, n_classes=c)
+        rooms.append(made.largest_message - len(msgspec.json.encode(longest)))
     assert rooms[0] == rooms[1] > 300, "the room for everything else does not depend on the size"
