@@ -313,6 +313,35 @@ def test_a_label_is_set_by_command(store: DeviceStore) -> None:
         set_label(store, "Flying", 2)
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 1, 0), (2, 0, 1)])
+def test_a_new_recording_begins_without_the_last_ones_label(
+    store: DeviceStore, order: tuple[int, ...]
+) -> None:
+    """Let the first messages of a recording overtake each other."""
+    intake = Intake(store, "sensor-logger", clock=lambda: START + 20 * SECOND)
+    intake.take(messages_of(annotation(0, "Walking"), *readings(0, 5)))
+    second = [
+        messages_of(*readings(10, 12), session="t"),
+        messages_of(*readings(12, 14), annotation(13, "Still"), session="t"),
+        messages_of(*readings(14, 20), session="t"),
+    ]
+    for n in order:
+        intake.take(second[n])
+    intake.flush()
+    found = labels_in(store)
+    assert found.count("Walking") == len(range(8, 50, 5)), "5 s, one sample each half second"
+    assert "Still" in found
+
+
+def test_an_annotation_before_the_first_reading_counts(store: DeviceStore) -> None:
+    """Start a recording with an annotation, which needs no sensor to start up."""
+    intake = Intake(store, "sensor-logger", clock=lambda: START + 20 * SECOND)
+    intake.take(messages_of(annotation(0, "Walking"), *readings(0, 5)))
+    intake.take(messages_of(annotation(10, "Still"), *readings(10.04, 15), session="t"))
+    intake.flush()
+    assert list(dict.fromkeys(labels_in(store))) == ["Walking", "Still"]
+
+
 def test_a_label_of_a_clock_that_is_far_off_counts_from_now_on(store: DeviceStore) -> None:
     """Send readings of years ago, like a recording that is played again."""
     intake = Intake(store, "sensor-logger")
