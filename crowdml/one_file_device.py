@@ -1435,9 +1435,9 @@ class Device:
         if label is not None:
             same = [name for name in labels if name.casefold() == label.strip().casefold()]
             if labels and label not in labels and len(same) != 1:
-                raise Problem(f"y must be one of {', '.join(labels)}, found {label!r}.")
+                raise Problem(f"the label must be one of {', '.join(labels)}, found {label!r}.")
             if not labels and not is_number(label):
-                raise Problem(f"y must be a number, found {label!r}.")
+                raise Problem(f"the label must be a number, found {label!r}.")
             label = label if label in labels or not labels else same[0]
         with self.memory.change(self.name) as state:
             state["label"] = label

@@ -124,6 +124,7 @@ def test_as_a_program(alone: Alone) -> None:
     assert ran.stdout.startswith("no label is set: nothing is collected"), ran.stdout
     assert alone.run("label", "Cycling").stdout == "what is read now counts as Cycling.\n"
     assert alone.run("label", "--none").stdout.startswith("no label is set")
+    assert alone.run("label", "fly").stderr.startswith("the label must be one of Still, ")
     for wrong in (
         ["label", "fly"],
         ["label"],

@@ -17,7 +17,7 @@ from crowdml.device.sources.files import SourcePlace, read_source
 from crowdml.device.sources.form import SampleForm
 from crowdml.device.sources.formats import FORMATS
 from crowdml.device.sources.inputs import read_inputs
-from crowdml.device.sources.intake import Intake
+from crowdml.device.sources.intake import Hint, Intake
 from crowdml.device.sources.listener import Listener
 from crowdml.device.sources.live import LiveSource, run_live
 from crowdml.device.sources.look import FirstRowsCheck, doubt_about
@@ -30,6 +30,7 @@ __all__ = [
     "FORMATS",
     "MOST_BAD",
     "FirstRowsCheck",
+    "Hint",
     "Intake",
     "ListenAddress",
     "Listener",

@@ -309,7 +309,7 @@ def test_a_label_is_set_by_command(store: DeviceStore) -> None:
     found = labels_in(store)
     assert list(dict.fromkeys(found)) == ["Walking", "Running"]
     assert found[-1] == "Walking", "the second session has no annotation"
-    with pytest.raises(InvalidSample, match="y must be one of Still, Walking"):
+    with pytest.raises(InvalidSample, match="the label must be one of Still, Walking"):
         set_label(store, "Flying", 2)
 
 
@@ -374,7 +374,7 @@ def test_a_person_is_told(store: DeviceStore, device: Device) -> None:
     with listening(intake) as app:
         status, text = post(app, messages_of(*readings(0, 1), annotation(0.5, "Flying")))
         assert (status, text) == (
-            499, "y must be one of Still, Walking, Running, Cycling, found 'Flying'.",
+            499, "the label must be one of Still, Walking, Running, Cycling, found 'Flying'.",
         )  # fmt: skip
         status, text = post(app, messages_of(*readings(7200, 7201)))
         assert status == 499
