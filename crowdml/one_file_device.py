@@ -5,6 +5,7 @@
     python3 device.py run --source samples.csv       one sample a line: its columns, then its label
     python3 device.py label Walking                  label what is read from now on; or --none
     python3 device.py ledger                         show everything that was sent, and its cost
+    python3 device.py result                         show what became of it, and what was learnt
     python3 device.py leave                          leave the task, and erase the samples
 
 On an Android phone with Termux, the phone itself is the device, all day:
@@ -102,6 +103,7 @@ COPIED = (
 )
 ENOUGH = 20  # samples that the sentence for the participant is about, or a few more
 MOST_BARS, BARS = 30, "▁▂▃▄▅▆▇█"
+UNCERTAIN = 0.5  # an estimated share with such a margin, or a larger one, counts as unknown
 PARTIAL_CHAIN = 0x80000  # of ssl.VerifyFlags: no name in Python 3.9; trust a leaf by itself
 WRONG_DATES = (9, 10)  # OpenSSL's codes of certificates that are not yet valid, or have expired
 MINE = 0x63726F77  # marks the files of this program
@@ -399,6 +401,59 @@ def course(tallies: list[list[int]]) -> list[float]:
     return [sum(n for n, _ in part) / sum(of for _, of in part) for part in cut]
 
 
+def past_errors(table: str) -> list[list[float]]:
+    """Read how often the crowd's model was wrong over time: check-ins, share and margin."""
+    try:
+        rows = [[float(cell) for cell in line.split(",")] for line in table.split()[1:]]
+        for version, share, margin in rows:
+            if not (math.isfinite(version + share) and version >= 0 <= margin):
+                raise ValueError(f"an error of {share}")
+    except ValueError as error:
+        raise Problem(f"the server's answer makes no sense: {error}.", "unknown") from error
+    return rows
+
+
+def percent_range(share: float, margin: float) -> str:
+    """Write an estimated share as a range in percent, rounded away from each other."""
+    low, high = (min(max(end, 0.0), 1.0) for end in (share - margin, share + margin))
+    decimals = 0 if high - low >= 0.02 else 1 if high - low >= 0.002 else 2
+    unit = 10 ** (decimals + 2)
+    ends = math.floor(low * unit + 1e-9), math.ceil(high * unit - 1e-9)
+    below, above = (f"{end / 10**decimals:g}" for end in ends)
+    return f"{below}\xa0%" if below == above else f"between {below} and {above}\xa0%"
+
+
+def what_became(mine: list[int], now: Any, errors: list[list[float]]) -> list[str]:
+    """Say which check-ins were the participant's, and how the crowd's error changed since.
+
+    No change is claimed where the two bands overlap.
+    """
+    if not mine:
+        return []
+    first, n, total = mine[0], len(mine), max(now["version"], mine[-1])
+    so_far = "" if now["state"] in ENDINGS else " so far"
+    yours = f"Yours was check-in {first:,} of {total:,}{so_far}."
+    if n > 1:
+        yours = f"{n:,} of {total:,} check-ins{so_far} were yours, the first was number {first:,}."
+    if first >= now["version"]:
+        return [yours]
+    if not now["error"] or now["error"]["margin"] >= UNCERTAIN:
+        return [yours, "How often the crowd’s model is wrong is not known."]
+    share, margin = now["error"]["value"], now["error"]["margin"]
+    said = percent_range(share, margin)
+    then = max((each for each in errors if each[0] <= first), default=[0.0, 0.0, math.inf])
+    if then[2] >= UNCERTAIN:
+        return [yours, f"Now {said} of the model’s predictions are wrong."]
+    before, after = (half_up(100 * min(max(each, 0.0), 1.0)) for each in (then[1], share))
+    if abs(then[1] - share) > then[2] + margin and before != after:
+        return [yours, f"Since then the crowd’s error went from {before} % to {after} %."]
+    return [
+        yours,
+        f"When you checked in, {percent_range(*then[1:])} of the model’s predictions were wrong, "
+        f"now {said} are. That is too close to tell whether it has become better.",
+    ]
+
+
 def make_payload(
     terms: Terms, place: str, w: list[float], samples: list[Sample], role: str
 ) -> dict[str, int]:
@@ -574,6 +629,13 @@ def label_of(terms: Terms, cell: Any) -> int:
         as_text = " Labels are matched as text." * is_number(cell)
         raise ValueError(f"y must be one of {known}, found {cell!r}.{as_text}")
     return int(terms.labels.index(name))
+
+
+def label_said(label: str | None) -> str:
+    """Say what the current label is."""
+    if label is None:
+        return "no label is set: nothing is collected until `label NAME`."
+    return f"what is read now counts as {label}."
 
 
 def is_number(cell: Any) -> bool:
@@ -1125,10 +1187,11 @@ class Server:
         headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
         try:
             with closing(self.connect()) as connection:
-                target = f"{self.url.path.rstrip('/')}/v1/tasks/{self.task}{path}"
-                connection.request(method, target, body, headers)
+                target = path if path.startswith("/tasks/") else f"/v1/tasks/{self.task}{path}"
+                connection.request(method, self.url.path.rstrip("/") + target, body, headers)
                 answer = connection.getresponse()
-                document = read_json(answer.read(8 * 2**20) or "null")
+                said, kind = answer.read(8 * 2**20), answer.headers.get_content_type()
+                document = said.decode() if kind == "text/csv" else read_json(said or "null")
         except ssl.SSLCertVerificationError as error:
             why = f"the server's certificate is not trusted: {error.verify_message}. "
             if error.verify_code in WRONG_DATES:
@@ -1211,7 +1274,7 @@ The terms are: {terms.sha256}""")
     with memory.change() as state:
         if state.get("device") != (old.device if old else None):
             raise Problem("another process has joined a task with this file.")
-        for name in ("ended", "tallies", "why"):
+        for name in ("ended", "places", "tallies", "why"):
             state.pop(name, None)
         state.update(me, number=0, outbox=None, sources=state.get("sources", {}))
     if old:
@@ -1263,11 +1326,39 @@ def spent(memory: Memory) -> float:
     return math.fsum(entry["epsilon"] for entry in memory.read()["ledger"])
 
 
-def off_by(memory: Memory) -> float | None:
-    """Return the tolerance of a task that predicts a number; None for labels."""
+def works(memory: Memory) -> list[str]:
+    """Say how well the crowd's model works for the participant, if it is known."""
     me = memory.read()
     terms = Terms(me["terms"], me["task"]) if "device" in me else None
-    return terms.tolerance if terms and not terms.C else None
+    tolerance = terms.tolerance if terms and not terms.C else None  # of a number
+    said = for_you(tallies := me.get("tallies", []), tolerance)
+    bars = "".join(BARS[min(int(8 * share), 7)] for share in course(tallies))
+    over_time = f"Over time, from no sample to all: {bars}"
+    return [f"{said} Only this device knows it.", over_time] if said else []
+
+
+def result(memory: Memory) -> list[str]:
+    """Say what became of the check-ins, by the task's public statistics."""
+    me = Device(memory).memory.read()
+    server = Server(me["url"], me["task"], me["fingerprint"])  # no token: anybody may ask
+    now, errors = server.call("GET", "/stats")[1], list[list[float]]()
+    try:
+        error = now["error"]
+        known = [error["value"], error["margin"]] if error else [0.0, 0.0]
+        if type(now["version"]) is not int or not all(map(math.isfinite, known)):
+            raise ValueError(f"version {now['version']}, or error")
+        state = now["state"]
+        if state not in {**STATES, **ENDINGS}:
+            raise ValueError(f"state {state}")
+    except (TypeError, LookupError, ValueError) as error:
+        raise Problem(f"the statistics make no sense: {error!r}.", "unknown") from error
+    with suppress(Problem):  # a server without pages has none
+        errors = past_errors(server.call("GET", f"/tasks/{me['task']}/charts/error.csv")[1])
+    n = f"{now['version']:,} check-ins"
+    said = f"has ended, after {n}." if state in ENDINGS else f"is {state}, with {n} so far."
+    became = what_became(sorted(me.get("places", [])), now, errors)
+    learnt = f"What was learnt: {me['url'].rstrip('/')}/tasks/{me['task']}"
+    return [f"The task {me['task']} {said}", *became, learnt]
 
 
 class Device:
@@ -1344,15 +1435,13 @@ class Device:
         if label is not None:
             same = [name for name in labels if name.casefold() == label.strip().casefold()]
             if labels and label not in labels and len(same) != 1:
-                raise Problem(f"y must be one of {', '.join(labels)}, found {label!r}.")
+                raise Problem(f"the label must be one of {', '.join(labels)}, found {label!r}.")
             if not labels and not is_number(label):
-                raise Problem(f"y must be a number, found {label!r}.")
+                raise Problem(f"the label must be a number, found {label!r}.")
             label = label if label in labels or not labels else same[0]
         with self.memory.change(self.name) as state:
             state["label"] = label
-        if label is None:
-            return "no label is set: nothing is collected until `label NAME`."
-        return f"what is read now counts as {label}."
+        return label_said(label)
 
     def sense(
         self,
@@ -1566,7 +1655,8 @@ class Device:
             self.memory.overtaken(outbox, "not sent: another copy has sent this number")
             raise Problem(COPIED, "copied")
         try:
-            said = texts(self.server.call("POST", "/checkins", outbox)[1], "status")["status"]
+            answer = self.server.call("POST", "/checkins", outbox)[1]
+            said, version = texts(answer, "status")["status"], answer.get("version")
             if said not in ("applied", "duplicate"):
                 raise Problem(f"no answer that makes sense: {said}.", "unknown")
         except Problem as problem:
@@ -1576,10 +1666,12 @@ class Device:
                 record.claim(key, number + 1, f"{checkin}-copy", self.terms.epsilon)
                 self.memory.overtaken(outbox, f"refused, {problem.kind}")
                 raise Problem(COPIED, "copied") from problem
-            said, refusal = f"refused, {problem.kind}", problem
+            said, version, refusal = f"refused, {problem.kind}", None, problem
         with self.memory.change(self.name) as state:
             if state["outbox"] == outbox:
                 state["outbox"], state["ledger"][-1]["answer"] = None, said
+                if type(version) is int and version > 0:  # which check-in of the task it was
+                    state["places"] = [*state.get("places", []), version]
         if refusal:
             raise refusal
 
@@ -1608,7 +1700,7 @@ def seconds(text: str) -> float:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Take part in a crowdml task.")
-    parser.add_argument("command", choices=["join", "run", "label", "ledger", "leave"])
+    parser.add_argument("command", choices=["join", "run", "label", "ledger", "result", "leave"])
     parser.add_argument(
         "link", nargs="?", default="", help="join: https://HOST/join/TASK; label: its name"
     )
@@ -1652,10 +1744,11 @@ def main() -> int:
             for entry in memory.read()["ledger"]:
                 print(visible(", ".join(f"{key} {value}" for key, value in entry.items())))
             print(f"ε = {spent(memory):g} in total")
-            if said := for_you(tallies := memory.read().get("tallies", []), off_by(memory)):
-                bars = [BARS[min(int(8 * share), 7)] for share in course(tallies)]
-                print(f"{said} Only this device knows it.")
-                print(f"Over time, from no sample to all: {''.join(bars)}")
+            for line in works(memory):
+                print(line)
+        elif args.command == "result":
+            for line in (*works(memory), *result(memory)):
+                print(visible(line))
         else:
             device = Device(memory)
             if args.command == "leave":
@@ -1670,6 +1763,9 @@ def main() -> int:
                         raise Problem(f"--format termux needs --source -, found {args.source!r}.")
                     if args.label:
                         print(device.set_label(args.label))
+                    else:
+                        print(label_said(memory.read().get("label")))
+                    sys.stdout.flush()
                     bounded = iter(lambda: sys.stdin.readline(LONGEST_OBJECT + 1), "")
                     print(device.sense(bounded, args.every, args.yes))
                 else:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import typer
@@ -116,7 +117,9 @@ def _open(
         secret = f"{device.identity.token}\nsource".encode()
         address = replace(address, path=hashlib.sha256(secret).hexdigest()[:20])
     listener = Listener(address, intake, _tls(file.parent, address), on_skip)
-    listener.url = _show(address, listener.port)
+    # A machine may get its address after the start, and another one later.
+    listener.url = partial(_url, address, listener.port)
+    _show(listener.url())
     return listener
 
 
@@ -132,11 +135,15 @@ def _tls(folder: Path, address: ListenAddress) -> ssl.SSLContext | None:
     return context
 
 
-def _show(address: ListenAddress, port: int) -> str:
-    """Print the address to type into the app, and draw it for a phone's camera if possible."""
+def _url(address: ListenAddress, port: int) -> str:
+    """Return the address to type into the app."""
     host = _host_for_others(address.host)
     host = f"[{host}]" if ":" in host else host
-    url = f"{address.scheme}://{host}:{port}/{address.path}"
+    return f"{address.scheme}://{host}:{port}/{address.path}"
+
+
+def _show(url: str) -> None:
+    """Print the address to type into the app, and draw it for a phone's camera if possible."""
     say(f"listening; address for the app: {url}")
     with suppress(ModuleNotFoundError):
         if sys.stdout.isatty():
@@ -145,7 +152,6 @@ def _show(address: ListenAddress, port: int) -> str:
             drawn = io.StringIO()
             segno.make(url, error="l").terminal(drawn, compact=True)
             sys.stdout.write(drawn.getvalue())
-    return url
 
 
 def _host_for_others(host: str) -> str:

@@ -15,7 +15,7 @@ from crowdml.cli.extras import needs
 from crowdml.cli.options import source_name
 from crowdml.cli.output import counted, say
 from crowdml.device import Device, SourceCounts
-from crowdml.device.sources import Intake, TopicAddress
+from crowdml.device.sources import Hint, Intake, TopicAddress
 from crowdml.errors import InvalidSample
 
 SHOWN = 5
@@ -43,7 +43,8 @@ class RunNotes:
         if self._skipped <= SHOWN:
             new = error.hint not in self._hints
             self._hints.add(error.hint)
-            say(f"skipped a sample: {error if new else error.sentence}", err=True)
+            what = "" if isinstance(error, Hint) else "skipped a sample: "
+            say(f"{what}{error if new else error.sentence}", err=True)
 
     def note(self, note: str) -> None:
         say(f"{self._source}: {note}", err=True)

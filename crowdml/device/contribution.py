@@ -84,7 +84,8 @@ def _since(first: int, now: Estimate | None, errors: Sequence[PastError]) -> Phr
             "Now {now} of the model’s predictions are wrong.",
             now=share_range(now.value, now.margin),
         )
-    before, after = (math.floor(100 * each.value + 0.5) for each in (then, now))
+    shares = (min(max(each.value, 0.0), 1.0) for each in (then, now))  # noise can move them outside
+    before, after = (math.floor(100 * share + 0.5) for share in shares)
     if abs(then.value - now.value) > then.margin + now.margin and before != after:
         return Phrase(
             "Since then the crowd’s error went from {before} % to {after} %.",

@@ -11,11 +11,11 @@ MOST_LABELS = 10
 """Labels that an error lists."""
 
 
-def answer_of(value: object, labels: Sequence[str]) -> str | float:
+def answer_of(value: object, labels: Sequence[str], name: str = "y") -> str | float:
     """Return the name of a label, or a real target where there are no labels.
 
     A label is known by its name alone, never by its place in the list. Names that are numbers are
-    matched as text: 1 is the label "1", and 1.0 is not.
+    matched as text: 1 is the label "1", and 1.0 is not. Errors call the answer by `name`.
 
     >>> answer_of(1, ["1", "2", "3"]), answer_of(" walk", ["still", "walk"]), answer_of("2.5", [])
     ('1', 'walk', 2.5)
@@ -24,14 +24,14 @@ def answer_of(value: object, labels: Sequence[str]) -> str | float:
         with suppress(TypeError, ValueError, OverflowError):
             if not isinstance(value, bool):
                 return float(value)  # type: ignore[arg-type]
-        raise InvalidSample(f"y must be a number, found {quoted(value)}.")
+        raise InvalidSample(f"{name} must be a number, found {quoted(value)}.")
     whole = isinstance(value, Integral) and not isinstance(value, bool)
-    name = str(value).strip() if whole or isinstance(value, str) else None
-    if name in labels:
-        return str(name)
+    label = str(value).strip() if whole or isinstance(value, str) else None
+    if label in labels:
+        return str(label)
     more = ", …" if len(labels) > MOST_LABELS else ""
     raise InvalidSample(
-        f"y must be one of {', '.join(labels[:MOST_LABELS])}{more}, found {quoted(value)}."
+        f"{name} must be one of {', '.join(labels[:MOST_LABELS])}{more}, found {quoted(value)}."
         f"{_hint(value, labels)}"
     )
 
@@ -64,4 +64,4 @@ def label_of(text: str, labels: Sequence[str]) -> str | float | None:
         return None
     same = [label for label in labels if label.strip().casefold() == text.casefold()]
     exact = text if text in labels or len(same) != 1 else same[0]
-    return answer_of(exact, labels)
+    return answer_of(exact, labels, "the label")

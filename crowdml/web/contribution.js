@@ -76,7 +76,7 @@ function since(first, { error: now, errors }) {
   if (!isKnown(now)) return errorNow({ error: now });
   const then = errors.filter(({ version }) => version <= first).at(-1);
   if (!isKnown(then)) return errorNow({ error: now });
-  const [before, after] = [nearest(100 * then.value), nearest(100 * now.value)];
+  const [before, after] = [percent(then), percent(now)];
   if (Math.abs(then.value - now.value) > then.margin + now.margin && before !== after) {
     return phrase("Since then the crowd’s error went from {before} % to {after} %.", { before, after });
   }
@@ -86,6 +86,9 @@ function since(first, { error: now, errors }) {
     { then: shareRange(then), now: shareRange(now) },
   );
 }
+
+/** @param {{value: number}} share Noise can move it outside 0 … 1. */
+const percent = ({ value }) => nearest(100 * Math.min(Math.max(value, 0), 1));
 
 /** @param {Pick<PublicResults, "error">} results */
 export function errorNow({ error }) {

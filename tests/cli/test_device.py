@@ -482,11 +482,15 @@ def test_labels_of_a_running_device(owner: Here, server: Process) -> None:
     label = ("device", "label", "--file", "s")
     assert owner(*label).said().startswith("no label is set: nothing is collected")
     assert owner(*label, "WALK").said() == "what is read now counts as walk\n"
-    assert "y must be one of still, walk, run" in owner(*label, "fly").error()
+    assert "the label must be one of still, walk, run" in owner(*label, "fly").error()
     assert owner(*label, "run", "--none").code == 2
     run = ("device", "run", "--file", "s", "--source", "-", "--format", "termux")
     ran = Command(owner.folder)(*run, "--label", "run", typed='{}\n{"Light": {"values": [3]}}\n')
     assert ran.said().startswith("what is read now counts as run\n0 samples kept")
+    foreign = '{"Gyro": {"values": [3]}, "Hall": {"values": [3]}}\n'
+    ran = Command(owner.folder)(*run, typed=10 * foreign)
+    assert ran.err.startswith("nothing for this task came in the last 10 messages")
+    assert "skipped" not in ran.said()
     assert owner(*label, "--none").said().startswith("no label is set")
 
 

@@ -103,6 +103,15 @@ def test_a_real_server_applies_all_of_it(tmp_path: Path, server: Process, name: 
         assert spent == "ε = 60 in total"
         assert re.fullmatch(r"The crowd’s model was .* \d+ of your last 21 samples. .*", for_you)
         assert re.fullmatch("Over time, from no sample to all: [▁▂▃▄▅▆▇█]{20,30}", row)
+        *works, state, mine, since, learnt = alone.run("result").stdout.splitlines()
+        assert works == [for_you, row]
+        n = (number + 1) * CHECKINS
+        assert state == f"The task {name} is running, with {n} check-ins so far."
+        first = 1 + number * CHECKINS
+        were = f"check-ins so far were yours, the first was number {first}."
+        assert mine == f"{CHECKINS} of {n} {were}"
+        assert "model" in since
+        assert learnt == f"What was learnt: {server.url}/tasks/{name}"
         assert alone.run("leave").returncode == 0
     log = log_of(server, name)
     assert len(log) == 2 * CHECKINS

@@ -119,8 +119,12 @@ def test_as_a_program(alone: Alone) -> None:
         "0 of 5000 samples wait for a check-in.",
     ]
     assert ran.stderr.startswith("skipped ")
+    assert alone.run("label", "--none").returncode == 0
+    ran = alone.run(*sense, typed=text)
+    assert ran.stdout.startswith("no label is set: nothing is collected"), ran.stdout
     assert alone.run("label", "Cycling").stdout == "what is read now counts as Cycling.\n"
     assert alone.run("label", "--none").stdout.startswith("no label is set")
+    assert alone.run("label", "fly").stderr.startswith("the label must be one of Still, ")
     for wrong in (
         ["label", "fly"],
         ["label"],
@@ -128,6 +132,13 @@ def test_as_a_program(alone: Alone) -> None:
         [*sense, "--source", "x"],
     ):
         assert alone.run(*wrong).returncode == 1
+
+
+def test_statistics_that_make_no_sense(alone: Alone) -> None:
+    """Ask a server that answers with the task instead of its statistics."""
+    ran = alone.run("result")
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert ran.stderr.startswith("the statistics make no sense: ")
 
 
 @pytest.mark.parametrize(

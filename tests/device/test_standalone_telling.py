@@ -77,6 +77,26 @@ def test_what_the_participant_is_told(case: Any, expected: Any) -> None:
     said = standalone.for_you(case["tallies"], case["tolerance"])
     assert (said or None) == expected["for_you"]
     assert standalone.course(case["tallies"]) == expected["course"]
+    names = ("value", "margin")
+    error = case["error"] and dict(zip(names, case["error"], strict=True))
+    now = {"state": case["state"], "version": case["version"], "error": error}
+    assert standalone.what_became(case["mine"], now, case["errors"]) == expected["became"]
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ("checkins,error,margin\r\n20,0.25,0.1\r\n", [[20, 0.25, 0.1]]),
+        ("checkins,error,margin\n", []), ("", []), ("a,b\n1,2\n", None), ("a\n1,2,x\n", None),
+        ("a\n1,nan,0.1\n", None), ("a\n-1,0.5,0.1\n", None), ("a\n1,0.5,-1\n", None),
+    ],
+)  # fmt: skip
+def test_errors_over_time_are_read(table: str, expected: Any) -> None:
+    if expected is None:
+        with pytest.raises(standalone.Problem, match="no sense"):
+            standalone.past_errors(table)
+    else:
+        assert standalone.past_errors(table) == expected
 
 
 @pytest.mark.parametrize(("case", "expected"), vectors("roles"))

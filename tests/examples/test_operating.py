@@ -49,6 +49,8 @@ def test_systemd_reads_a_unit(unit: Path, tmp_path: Path) -> None:
     here = tmp_path / unit.name
     here.write_text(unit.read_text().replace(setting(unit, "ExecStart").split()[0], "/bin/true"))
     manager = [] if "[Service]\nUser=" in unit.read_text() else ["--user"]
+    if manager:
+        assert "network" not in unit.read_text(), "a user's manager has no such targets"
     run = ["systemd-analyze", *manager, "verify", "--man=no", str(here)]
     environment = os.environ | {"XDG_RUNTIME_DIR": str(tmp_path)}
     verified = subprocess.run(run, capture_output=True, text=True, env=environment)

@@ -272,6 +272,8 @@ def results() -> list[Case]:
         {**ended, "mine": [5, 7], "state": "running", "errors": course},
         {**ended, "state": "paused", "errors": course},
         {**ended, "mine": [1001]},
+        {**ended, "error": [-0.02, 0.03], "errors": course},
+        {**ended, "error": [0.9, 0.01], "errors": [[9, 1.04, 0.02]]},
     ]
     return [nothing | case for case in [*tallies, *became]]
 

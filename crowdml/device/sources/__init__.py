@@ -18,7 +18,7 @@ from crowdml.device.sources.first_rows import FirstRowsCheck, doubt_about
 from crowdml.device.sources.form import SampleForm
 from crowdml.device.sources.formats import FORMATS
 from crowdml.device.sources.inputs import read_inputs
-from crowdml.device.sources.intake import Intake
+from crowdml.device.sources.intake import Hint, Intake
 from crowdml.device.sources.listener import Listener
 from crowdml.device.sources.live import LiveSource, run_live
 from crowdml.device.sources.phyphox import PhyphoxPhone
@@ -30,6 +30,7 @@ __all__ = [
     "FORMATS",
     "MOST_BAD",
     "FirstRowsCheck",
+    "Hint",
     "Intake",
     "ListenAddress",
     "Listener",

@@ -49,7 +49,7 @@ class MessageReceiver:
         on_skip: Called with what was wrong with a message.
 
     Attributes:
-        url: The address for the app, where it is known; otherwise a browser shows its own.
+        url: Return the address for the app at this moment; empty to show what a browser asked for.
         port: The port on which requests come.
     """
 
@@ -59,7 +59,8 @@ class MessageReceiver:
         intake: Intake,
         on_skip: Callable[[InvalidSample], None] = lambda error: None,
     ) -> None:
-        self.url, self.port = "", address.port
+        self.url: Callable[[], str] = str
+        self.port = address.port
         self._address = address
         self._intake = intake
         self._on_skip = on_skip
@@ -122,7 +123,7 @@ class MessageReceiver:
 
     def page(self, url: str) -> str:
         """Return the page that a browser shows at the address."""
-        counts, url = self._intake.counts, self.url or url
+        counts, url = self._intake.counts, self.url() or url
         # The link has no place for a password.
         setup = "" if self.asks_for_password else _setup(self._intake.setup_link(url))
         qr = "" if setup else _qr_code(url)  # one code on a page, so that nobody scans the other

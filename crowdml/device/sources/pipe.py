@@ -7,7 +7,7 @@ from typing import IO
 
 from crowdml.device.outcome import Outcome
 from crowdml.device.sources.formats import LONGEST_OBJECT, JsonObjects
-from crowdml.device.sources.intake import Intake
+from crowdml.device.sources.intake import Hint, Intake
 from crowdml.errors import InvalidInput, InvalidSample
 
 MOST_WAITING = 100_000
@@ -73,7 +73,7 @@ class Pipe:
             if outcome is Outcome.FULL:
                 raise InvalidSample("not kept, because the buffer is full and a pipe cannot wait.")
         except InvalidSample as error:
-            self._intake.counts.skipped += 1
+            self._intake.counts.skipped += not isinstance(error, Hint)
             self._on_skip(error)
 
 

@@ -30,6 +30,7 @@ class StreamMemory(msgspec.Struct, array_like=True):
         horizon: The newest time of any reading.
         labelled: The time from which the current label counts.
         commanded: When a command set the label that was last applied here.
+        begun: The earliest time of the current session, if another session came before.
     """
 
     held: dict[int, float] = msgspec.field(default_factory=dict)
@@ -43,6 +44,7 @@ class StreamMemory(msgspec.Struct, array_like=True):
     labelled: int = -1
     commanded: int = -1
     sensing: SensingMemory = msgspec.field(default_factory=SensingMemory)
+    begun: int = -1
 
 
 class Stream:
@@ -94,16 +96,32 @@ class Stream:
             memory.origin = batch.origin if memory.origin is None else memory.origin
             if abs(batch.offset - memory.offset) > LARGEST_OFFSET_ERROR:
                 memory.offset = batch.offset
-            if batch.session != memory.session and min(times) > memory.horizon:
-                if memory.session:
-                    self._set(min(times), usual)
-                memory.session = batch.session
+        if events := [*times, *(event.time for event in batch.labels)]:
+            self._follow_session(batch.session, min(events), usual)
+        if times:
             memory.horizon = max(memory.horizon, *times)
         for time, value in batch.readings:
             if time > memory.newest:
                 memory.held.setdefault(time, value)
         for event in batch.labels:
             self._set(event.time, read_label(event.text))
+
+    def _follow_session(self, session: str, start: int, usual: Label) -> None:
+        """Let a session begin at its earliest event, although a later message may come first."""
+        memory = self._memory
+        if session != memory.session and start > max(memory.horizon, memory.begun):
+            if memory.session:
+                self._set(start, usual)
+                memory.begun = start
+            memory.session = session
+        elif session == memory.session and start < memory.begun:
+            if memory.labelled == memory.begun:
+                memory.labelled = memory.begun = start
+            elif start > memory.newest:
+                if memory.labels.get(memory.begun) == usual:
+                    memory.labels.pop(memory.begun, None)
+                self._set(start, usual)
+                memory.begun = start
 
     def _begin_anew(self, usual: Label) -> None:
         """Start a new stream after the session's clock was reset to 0; the label is `usual`."""

@@ -309,8 +309,37 @@ def test_a_label_is_set_by_command(store: DeviceStore) -> None:
     found = labels_in(store)
     assert list(dict.fromkeys(found)) == ["Walking", "Running"]
     assert found[-1] == "Walking", "the second session has no annotation"
-    with pytest.raises(InvalidSample, match="y must be one of Still, Walking"):
+    with pytest.raises(InvalidSample, match="the label must be one of Still, Walking"):
         set_label(store, "Flying", 2)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 1, 0), (2, 0, 1)])
+def test_a_new_recording_begins_without_the_last_ones_label(
+    store: DeviceStore, order: tuple[int, ...]
+) -> None:
+    """Let the first messages of a recording overtake each other."""
+    intake = Intake(store, "sensor-logger", clock=lambda: START + 20 * SECOND)
+    intake.take(messages_of(annotation(0, "Walking"), *readings(0, 5)))
+    second = [
+        messages_of(*readings(10, 12), session="t"),
+        messages_of(*readings(12, 14), annotation(13, "Still"), session="t"),
+        messages_of(*readings(14, 20), session="t"),
+    ]
+    for n in order:
+        intake.take(second[n])
+    intake.flush()
+    found = labels_in(store)
+    assert found.count("Walking") == len(range(8, 50, 5)), "5 s, one sample each half second"
+    assert "Still" in found
+
+
+def test_an_annotation_before_the_first_reading_counts(store: DeviceStore) -> None:
+    """Start a recording with an annotation, which needs no sensor to start up."""
+    intake = Intake(store, "sensor-logger", clock=lambda: START + 20 * SECOND)
+    intake.take(messages_of(annotation(0, "Walking"), *readings(0, 5)))
+    intake.take(messages_of(annotation(10, "Still"), *readings(10.04, 15), session="t"))
+    intake.flush()
+    assert list(dict.fromkeys(labels_in(store))) == ["Walking", "Still"]
 
 
 def test_a_label_of_a_clock_that_is_far_off_counts_from_now_on(store: DeviceStore) -> None:
@@ -345,7 +374,7 @@ def test_a_person_is_told(store: DeviceStore, device: Device) -> None:
     with listening(intake) as app:
         status, text = post(app, messages_of(*readings(0, 1), annotation(0.5, "Flying")))
         assert (status, text) == (
-            499, "y must be one of Still, Walking, Running, Cycling, found 'Flying'.",
+            499, "the label must be one of Still, Walking, Running, Cycling, found 'Flying'.",
         )  # fmt: skip
         status, text = post(app, messages_of(*readings(7200, 7201)))
         assert status == 499

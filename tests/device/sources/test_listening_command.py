@@ -22,7 +22,9 @@ import pytest
 import segno
 
 from crowdml.certificate import certificate_fingerprint
+from crowdml.cli import device_live
 from crowdml.device import DeviceStore
+from crowdml.device.sources import Intake, ListenAddress, Listener
 from crowdml.device.sources.formats import settings_link
 from crowdml.protocol import Task
 from experiments.sources.apps import LABELS, record, sensor_logger
@@ -153,6 +155,26 @@ def test_no_qr_code_where_output_is_not_a_terminal(file: Path) -> None:
         assert line_of(process, "listening")
         process.send_signal(signal.SIGTERM)
         assert "█" not in process.stdout.read()
+
+
+def test_the_page_has_the_address_of_this_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Start before the network does, as a service may: the page is right once there is a network."""
+    host = "raspberrypi"
+    monkeypatch.setattr(device_live, "_host_for_others", lambda _: host)
+    file, address = tmp_path / "device", ListenAddress("http", "0.0.0.0", free_port())
+    with (
+        closing(join(file, MemoryTransport(task_of()))) as device,
+        closing(DeviceStore(file)) as store,
+    ):
+        intake = Intake(store, "sensor-logger")
+        listener = device_live._open(device, file, address, intake, lambda error: None)
+        assert isinstance(listener, Listener)
+        assert "http://raspberrypi:" in listener.page("")
+        host = "192.168.1.7"
+        assert "http://192.168.1.7:" in listener.page("")
+        listener.close()
 
 
 def owntracks(second: int, **changes: object) -> bytes:

@@ -18,7 +18,7 @@ import pytest
 from crowdml.portal.pages.wheel import own_wheel, package_files
 from tests.docs.pages import ROOT
 from tests.docs.test_commands import KNOWN
-from tests.servers import Portal, create, make_task
+from tests.servers import Portal, create, make_directed, make_task
 
 PIP = f"{sys.executable} -m pip install --quiet --no-deps --no-index --no-compile --target here"
 
@@ -29,7 +29,7 @@ def portal(
 ) -> Iterator[Portal]:
     portal = Portal(tmp_path_factory.mktemp("portal"), request.param)
     sensor = {"features__sensor.kind": "motion", "features__sensor.window": 8}
-    create(portal.database, make_task("noisy"), make_task("sensed", **sensor))
+    create(portal.database, make_task("noisy"), make_directed("sensed", **sensor))
     portal.start()
     try:
         yield portal
@@ -37,10 +37,10 @@ def portal(
         portal.kill()
 
 
-def installation(portal: Portal) -> str:
+def installation(portal: Portal, task: str = "noisy") -> str:
     """The commands of the join page, up to the one that joins."""
     with portal.connected() as wire:
-        text = wire.get("/tasks/noisy/join").body.decode()
+        text = wire.get(f"/tasks/{task}/join").body.decode()
     (shown,) = re.findall(r'<h2 id="linux">[^<]*</h2>\s*<pre[^>]*>(.*?)</pre>', text, re.S)
     return unescape(shown).partition("crowdml device join")[0]
 
@@ -67,6 +67,27 @@ def test_the_join_page_names_the_way_of_sensor_apps(portal: Portal, language: st
     assert second == "crowdml device label LABEL"
     for _, *words in (first.split(), second.split()):
         assert {word for word in words if word.startswith("--")} <= KNOWN[tuple(words[:2])]
+
+
+def test_what_draws_the_qr_code_is_installed(portal: Portal) -> None:
+    """An app's address is drawn, and served over TLS, by libraries that pip must be asked for."""
+    assert "[listen]" in installation(portal, "sensed")
+    assert "listen" not in installation(portal)
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_the_join_page_names_the_way_of_termux(portal: Portal, language: str) -> None:
+    with portal.connected() as wire:
+        pages = [
+            unescape(wire.get(f"/tasks/{task}/join", **{"Accept-Language": language}).body.decode())
+            for task in ("sensed", "noisy")
+        ]
+    assert "termux" not in pages[1].lower()
+    (command,) = re.findall(r"termux-sensor .*", pages[0])
+    sensor, _, device = command.partition(" | ")
+    assert sensor == "termux-sensor -s accel -d 50"
+    expected = "python3 device.py run --source - --format termux --label LABEL"
+    assert device.removesuffix("</pre>") == expected
 
 
 def test_pip_installs_what_the_join_page_names(portal: Portal, tmp_path: Path) -> None:
