@@ -7,7 +7,7 @@ from playwright.sync_api import Page
 
 from tests.servers import PATIENCE
 
-__all__ = ["ROOT", "barriers", "fits", "show_all"]
+__all__ = ["ROOT", "barriers", "fits", "overflow_of_large_text", "show_all"]
 
 ROOT = Path(__file__).parents[2]
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
@@ -44,6 +44,31 @@ def fits(page: Page) -> bool:
     assert page.viewport_size is not None
     width: int = page.evaluate("document.documentElement.scrollWidth")
     return width <= page.viewport_size["width"]
+
+
+def overflow_of_large_text(page: Page) -> list[str]:
+    """List what lies beyond the right edge of a phone at 200 % text, with every fold open."""
+    page.set_viewport_size({"width": 390, "height": 844})
+    found: list[str] = page.evaluate(
+        """() => {
+            const folded = [...document.querySelectorAll("details:not([open])")];
+            for (const each of folded) each.open = true;
+            document.documentElement.style.fontSize = "200%";
+            const beyond = (each) =>
+                each.checkVisibility() && each.getBoundingClientRect().right > 390.5;
+            const fits = document.documentElement.scrollWidth <= 390;
+            const outside = fits ? [] : [...document.querySelectorAll("body *")].filter(
+                (each) => beyond(each) && !each.closest(".scroll, .hidden")
+                    && ![...each.children].some(beyond),
+            );
+            const start = (each) => each.textContent.trim().slice(0, 40);
+            const found = outside.map((each) => `${each.tagName}#${each.id} ${start(each)}`);
+            document.documentElement.style.fontSize = "";
+            for (const each of folded) each.open = false;
+            return fits ? [] : ["too wide", ...found];
+        }"""
+    )
+    return found
 
 
 def barriers(page: Page) -> list[str]:

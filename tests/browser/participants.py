@@ -7,7 +7,7 @@ from typing import Any
 from playwright.sync_api import CDPSession, Locator, Page, Request, expect
 
 from crowdml.protocol import Task
-from tests.browser.looking import barriers, fits, show_all
+from tests.browser.looking import barriers, fits, overflow_of_large_text, show_all
 from tests.browser.portals import Portal
 from tests.servers import PATIENCE, make_task
 from tests.web.pages import version
@@ -225,4 +225,5 @@ def inspect(page: Page, name: str) -> None:
     assert fits(page)
     if name not in VARIANTS:
         assert barriers(page) == []
+    assert overflow_of_large_text(page) == []
     page.set_viewport_size({"width": 390, "height": 844})

@@ -45,6 +45,7 @@ def test_other_terms_need_another_agreement(browse: Browse, server: Portal, watc
     cells = page.locator("#changed tr", has_text="collection.batch").locator("td")
     assert cells.all_inner_texts() == ["5", "6"]
     expect(page.locator("#unchanged")).to_contain_text("model.kind")
+    expect(page.locator(".compare")).not_to_contain_text("null")
     inspect(page, "terms-changed")
     sent, collected = len(participant.sent), participant.collected()
     page.wait_for_timeout(1500)

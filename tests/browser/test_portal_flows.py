@@ -60,11 +60,16 @@ def test_tasks_by_their_state(desktop: Page) -> None:
     expect(desktop.get_by_label("Search")).to_have_css("font-size", "16px")
 
 
-def test_on_paper(desktop: Page) -> None:
+def test_on_paper(desktop: Page, browse: Browse, portal: Portal) -> None:
     desktop.goto("/tasks/walking")
     desktop.emulate_media(media="print")
     for useless in (desktop.get_by_role("link", name="Take part"), desktop.locator("nav, #try")):
         expect(useless.first).to_be_hidden()
+    phone = browse(portal, "phone-light")
+    phone.goto("/tasks/pocket")
+    expect(phone.get_by_role("link", name="Take part")).to_be_visible()
+    phone.emulate_media(media="print")
+    expect(phone.get_by_role("link", name="Take part")).to_be_hidden()
     # What is folded on a screen cannot be unfolded on paper.
     for folded in (".answers #leaves-said", ".table dd", "article pre"):
         expect(desktop.locator(folded).first).to_be_visible()
@@ -123,8 +128,8 @@ def test_a_promise_for_the_whole_person(desktop: Page) -> None:
             "Error of the model as it is now",
             # Which devices count answers is random, and so is what is known about the answers.
             re.compile(
-                "^For comparison, (guessing at random|always giving the most frequent answer "
-                r"\(it seems to be “(ill|well)”\))$"
+                "^For comparison, (guessing at random|always giving the most frequent answer, "
+                "which seems to be “(ill|well)”)$"
             ),
             "Check-ins",
             "Devices that joined",

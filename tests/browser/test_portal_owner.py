@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.chromium import Watch
 from tests.browser.conftest import Browse
-from tests.browser.looking import barriers, fits, show_all
+from tests.browser.looking import barriers, fits, overflow_of_large_text, show_all
 from tests.browser.portals import Portal, ServePortal
 from tests.servers import PATIENCE, directed, enrolled, make_task, problem_kind
 
@@ -47,6 +47,7 @@ def examine(page: Page) -> None:
     assert barriers(page) == []
     page.set_viewport_size({"width": 320, "height": 640})
     assert fits(page)
+    assert overflow_of_large_text(page) == []
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": 1280, "height": 900})
 

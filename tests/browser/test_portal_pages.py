@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.chromium import Watch
-from tests.browser.looking import barriers, fits, show_all
+from tests.browser.looking import barriers, fits, overflow_of_large_text, show_all
 
 PAGES = {
     "tasks": ("/", "Tasks"),
@@ -30,7 +30,6 @@ PAGES = {
 }
 """What each page is called, its address, and its title."""
 
-LARGE = "document.documentElement.style.fontSize = '200%'"
 FRAMELESS = """() => [...document.querySelectorAll(".state, .level, .warning, .notice, button")]
     .filter((each) => each.checkVisibility() && getComputedStyle(each).borderStyle === "none")
     .map((each) => each.className)"""
@@ -63,8 +62,6 @@ def in_german(page: Page, path: str) -> None:
     page.goto(path)
     expect(page.locator("html")).to_have_attribute("lang", "de")
     assert barriers(page) == []
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.evaluate(LARGE)
-    assert fits(page)
+    assert overflow_of_large_text(page) == []
     page.emulate_media(forced_colors="active")
     assert page.evaluate(FRAMELESS) == []

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { InvalidInput, phrase, write } from "../../crowdml/web/index.js";
-import { translator } from "../../crowdml/web/page/translate.js";
+import { translator, unbroken } from "../../crowdml/web/page/translate.js";
 
 const GERMAN = new Map([
   ["{n} samples, found {found}.", "{found} statt {n} Proben."],
@@ -32,6 +32,11 @@ test("the words for a number are those of the language", () => {
     "0,5 exemples",
     "1 exemples",
   ]);
+});
+
+test("a number and its sign stay on one line", () => {
+  const kept = "21\u00a0±\u00a03 of 50\u00a0%, ε\u00a0=\u00a04";
+  assert.equal(unbroken("21 ± 3 of 50 %, ε = 4"), kept);
 });
 
 test("what is not known stays as it is", () => {

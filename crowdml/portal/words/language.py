@@ -31,6 +31,11 @@ PHRASES = ("below", "figures", "pilot", "problems", "promise", "sensors")
 
 _language = ContextVar("language", default=ENGLISH)
 
+NBSP = "\N{NO-BREAK SPACE}"
+"""A no-break space, which keeps a number and its sign on one line."""
+
+TOGETHER = [(words, words.replace(" ", NBSP)) for words in (" %", " ±", "± ", "ε = ")]
+
 
 def say(text: str | Phrase, **values: Value) -> str:
     """Write a text in the current language, with its {names} replaced.
@@ -45,8 +50,19 @@ def say(text: str | Phrase, **values: Value) -> str:
     """
     if isinstance(text, Phrase):
         check_keywords("say", values, ())
-        return text.render(_spoken(current_language(), *PHRASES))
-    return Phrase(text, **values).render(_spoken(current_language()))
+        return unbroken(text.render(_spoken(current_language(), *PHRASES)))
+    return unbroken(Phrase(text, **values).render(_spoken(current_language())))
+
+
+def unbroken(text: str) -> str:
+    r"""Keep numbers and their signs on one line.
+
+    >>> unbroken("21 ± 3 of 50 %, ε = 4")
+    '21\xa0±\xa03 of 50\xa0%, ε\xa0=\xa04'
+    """
+    for broken, kept in TOGETHER:
+        text = text.replace(broken, kept)
+    return text
 
 
 def say_html(text: str, **values: object) -> Markup:

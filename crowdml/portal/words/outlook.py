@@ -1,5 +1,6 @@
 """Describe how a task will continue: its pace, what is uncertain, and what would help."""
 
+import math
 import time
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -9,7 +10,7 @@ import numpy as np
 from crowdml.learning import error_now
 from crowdml.portal.words.language import say
 from crowdml.portal.words.performance import Facts, Performance, guess_of
-from crowdml.portal.words.plain import count, counted, known, percent
+from crowdml.portal.words.plain import count, counted, known
 from crowdml.privacy import Unit
 from crowdml.protocol import State, Task
 
@@ -57,7 +58,16 @@ def advice(task: Task) -> str | None:
     margin = expected_margin(task, task.t_max)
     if margin is None:
         return say("In the end its error will hardly be known: too few predictions are counted.")
-    return say("In the end its error will be known to within ± {margin}.", margin=percent(margin))
+    return say("In the end its error will be known to within {margin}.", margin=_points(margin))
+
+
+def _points(margin: float) -> str:
+    """Write the margin of an error, rounded up.
+
+    >>> _points(0.132), _points(0.004)
+    ('14 percentage points', '1 percentage point')
+    """
+    return counted(math.ceil(100 * margin - 1e-9), "percentage point")
 
 
 class Outlook(NamedTuple):
@@ -111,9 +121,9 @@ class Outlook(NamedTuple):
             wanted = max(CLEAR, at_end)
             needed = self._checkins_for(wanted)
             yield say(
-                "With {checkins} more, its error will be known to within ± {margin}.",
-                checkins=counted(needed - now.version, "check-in"),
-                margin=percent(wanted),
+                "After check-in {n}, its error will be known to within {margin}.",
+                n=needed,
+                margin=_points(wanted),
             )
             return
         yield say("Its error will stay uncertain until the end.")

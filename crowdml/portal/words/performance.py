@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from crowdml.portal.words import plain as words
-from crowdml.portal.words.language import say
+from crowdml.portal.words.language import NBSP, say
 from crowdml.portal.words.shares import label_shares
 from crowdml.protocol import Estimate, Statistics, Task
 from crowdml.server.log import Course
@@ -62,10 +62,10 @@ class Performance:
             return what_is_wrong(self.facts.task)
         values = {"how": guess.how, "guess": guess.words}
         if error.high < guess.error.low:
-            return say("That is better than {how}: {guess}.", **values)
+            return say("That is better than {how} ({guess}).", **values)
         if error.low > guess.error.high:
-            return say("That is worse than {how}: {guess}.", **values)
-        return say("Whether that is better than {how} is not known yet: {guess}.", **values)
+            return say("That is worse than {how} ({guess}).", **values)
+        return say("Whether that is better than {how} ({guess}) is not known yet.", **values)
 
     @property
     def typical(self) -> str:
@@ -107,7 +107,9 @@ def guess_of(task: Task, statistics: Statistics) -> Guess | None:
     low = max(1 - top.value - top.margin, 0.0)
     high = min(1 - top.value + top.margin, at_random)
     error = Estimate((low + high) / 2, (high - low) / 2)
-    how = say("always giving the most frequent answer (it seems to be “{label}”)", label=top.label)
+    how = say(
+        "always giving the most frequent answer, which seems to be “{label}”", label=top.label
+    )
     return Guess(error, how)
 
 
@@ -122,4 +124,4 @@ def what_is_wrong(task: Task) -> str:
 def tolerance(task: Task) -> str:
     """Write by how much a predicted number may be off, in its unit."""
     terms = task.terms
-    return f"{words.number(terms.model.tolerance, 6)}{words.NBSP}{terms.target.unit}".rstrip()
+    return f"{words.number(terms.model.tolerance, 6)}{NBSP}{terms.target.unit}".rstrip()

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from crowdml.models import MODELS
 from crowdml.optim import OPTIMIZERS
-from crowdml.portal.words.language import local, say
+from crowdml.portal.words.language import NBSP, local, say
 from crowdml.protocol import (
     Estimate,
     State,
@@ -42,17 +42,14 @@ __all__ = [
     "when",
 ]
 
-NBSP = "\N{NO-BREAK SPACE}"
-"""A no-break space, which keeps a number and its sign on one line."""
-
 
 def exactly(value: float) -> str:
     """Write a count unchanged, and a number of a gradient with four decimals.
 
-    >>> exactly(3), exactly(-0.25)
-    ('3', '-0.2500')
+    >>> exactly(3), exactly(-0.25), exactly(-0.00001)
+    ('3', '-0.2500', '0.0000')
     """
-    return str(value) if isinstance(value, int) else local(f"{value:.4f}")
+    return str(value) if isinstance(value, int) else local(f"{round(value, 4) + 0.0:.4f}")
 
 
 def model(kind: str) -> str:

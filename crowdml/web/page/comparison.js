@@ -130,7 +130,7 @@ function flatten(value, path = "") {
  * @param {string | undefined} json
  */
 function words(json) {
-  const value = json === undefined ? "–" : JSON.parse(json);
+  const value = JSON.parse(json ?? "null") ?? "–";
   if (typeof value === "number") return number(value, 9);
   return Array.isArray(value) ? value.join(", ") : String(value);
 }

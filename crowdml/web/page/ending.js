@@ -60,8 +60,7 @@ export class Ending {
     const became = results ? describeContribution(mine, results) : [];
     if (results?.version && became.length < 2) became.push(errorNow(results));
     put("learnt", results ? learnt(results) : say("Asks the server as soon as there is a network."));
-    // A number and its sign stay on one line.
-    put("became", became.map((each) => say(each)).join(" ").replaceAll(" %", "\u00a0%"));
+    put("became", became.map((each) => say(each)).join(" "));
     const nothing = results?.version === 0;
     any("trial-card").hidden = any("keep-card").hidden = nothing;
     any("keep").hidden = model !== undefined && results?.final !== false;

@@ -4,7 +4,7 @@
  */
 
 import { phrase, write } from "../phrase.js";
-import { translator } from "./translate.js";
+import { translator, unbroken } from "./translate.js";
 
 /** @import { Catalogue, Phrase } from "../types.js" */
 
@@ -24,7 +24,8 @@ const translate = translator(catalogue, language);
  * @type {(text: string | Phrase, values?: Phrase["values"]) => string}
  */
 export function say(text, values) {
-  return write(typeof text === "string" ? phrase(text, values) : text, translate, language);
+  const said = typeof text === "string" ? phrase(text, values) : text;
+  return unbroken(write(said, translate, language));
 }
 
 /**

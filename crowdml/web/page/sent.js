@@ -61,7 +61,7 @@ export class SentList {
     }
     const pre = make("pre", text);
     pre.tabIndex = 0;
-    const whole = [make("h4", say("The whole message, as it was sent")), pre];
+    const whole = [make("h3", say("The whole message, as it was sent")), pre];
     if (!truth) {
       const why = say("What it was made from is not kept: it was here only while that page was open.");
       return [make("p", why), ...whole];
@@ -69,11 +69,24 @@ export class SentList {
     const { labels } = this.#device.terms.target;
     const { rows, chance: odds } = eventKindOf(event).shown(JSON.parse(text), truth, labels);
     const head = make("tr", make("td"), make("th", say("true")), make("th", say("sent")));
-    const table = make("table", make("caption", say("What stayed here, and what was sent instead")));
+    const name = say("What stayed here, and what was sent instead");
+    const table = make("table", make("caption", name));
     table.append(make("thead", head), make("tbody", ...rows.map(([what, ...cells]) => row(cell(what), ...cells.map(cell)))));
     const likely = odds ? [make("p", chanceOf(odds))] : [];
-    return [table, ...likely, ...whole];
+    return [scrolling(table, name), ...likely, ...whole];
   }
+}
+
+/**
+ * Let a table that is wider than the screen scroll, also by keyboard.
+ *
+ * @type {(table: HTMLTableElement, name: string) => HTMLDivElement}
+ */
+function scrolling(table, name) {
+  const made = Object.assign(make("div", table), { className: "scroll", tabIndex: 0 });
+  made.setAttribute("role", "group");
+  made.setAttribute("aria-label", name);
+  return made;
 }
 
 /** @param {string} answer `refused: KIND`. */
@@ -94,5 +107,6 @@ function chanceOf(odds) {
 function cell(content) {
   if (typeof content === "string") return content;
   if (typeof content === "object") return say(content);
-  return content.toLocaleString(language, { minimumFractionDigits: 4, maximumFractionDigits: 4 });
+  const digits = { minimumFractionDigits: 4, maximumFractionDigits: 4 };
+  return (Math.abs(content) < 5e-5 ? 0 : content).toLocaleString(language, digits);
 }

@@ -1,4 +1,4 @@
-/** Translate templates into the language of a page. */
+/** Translate templates into the language of a page, and keep numbers and signs on one line. */
 
 /** @import { Catalogue, Translate } from "../types.js" */
 
@@ -16,3 +16,13 @@ export function translator(catalogue, language) {
     return found[form] ?? found["other"] ?? "";
   };
 }
+
+const TOGETHER = [" %", " ±", "± ", "ε = "];
+
+/**
+ * Keep numbers and their signs on one line, as the server does.
+ *
+ * @param {string} text
+ */
+export const unbroken = (text) =>
+  TOGETHER.reduce((all, words) => all.replaceAll(words, words.replaceAll(" ", "\u00a0")), text);

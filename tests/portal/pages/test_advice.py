@@ -15,8 +15,14 @@ from tests.servers import make_task
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"privacy__mechanism": "direction", "privacy__epsilon": 4.0}, "to within ± 5\u00a0%"),
-        ({"privacy__epsilon": float("inf"), "collection__batch": 30}, "to within ± 4\u00a0%"),
+        (
+            {"privacy__mechanism": "direction", "privacy__epsilon": 4.0},
+            "to within 5 percentage points.",
+        ),
+        (
+            {"privacy__epsilon": float("inf"), "collection__batch": 30},
+            "to within 5 percentage points.",
+        ),
         ({"privacy__mechanism": "direction", "privacy__epsilon": 0.05}, "will hardly be known"),
         ({"privacy__epsilon": 0.1}, "will hardly be known"),
     ],
@@ -72,9 +78,9 @@ def test_the_pace_in_german() -> None:
 def test_what_is_uncertain_and_what_would_help() -> None:
     vague = " ".join(outlook(DIRECTED, {NOW - DAY: 100}, Estimate(0.4, 0.25)).sentences)
     assert "between 15 and 65\u00a0% are wrong" in vague
-    found = re.search(r"With (\d+) check-ins more, .* within ± (\d+)\u00a0%", vague)
+    found = re.search(r"After check-in ([\d,]+), .* within (\d+) percentage points\.", vague)
     assert found
-    assert 0 < int(found[1]) <= 900
+    assert 100 < int(found[1].replace(",", "")) <= 1000
     assert 10 <= int(found[2]) <= 20
     assert "Which answers are frequent is uncertain" in vague
     strict = make_task(privacy__mechanism="direction", privacy__epsilon=0.05, stop__updates=1000)
@@ -87,5 +93,5 @@ def test_what_is_uncertain_and_what_would_help() -> None:
     waiting = " ".join(outlook(DIRECTED, {NOW - DAY: 5}, devices=20).sentences)
     assert "11 of 20 devices have joined and not checked in yet." in waiting
     good = outlook(DIRECTED, {NOW - DAY: 900}, Estimate(0.1, 0.05)).sentences
-    assert not any("more, its error" in sentence for sentence in good)
+    assert not any(sentence.startswith("After check-in") for sentence in good)
     assert outlook(DIRECTED, {}).sentences == [advice(DIRECTED)]

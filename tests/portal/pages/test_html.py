@@ -153,6 +153,40 @@ def test_a_model_card_is_a_page_in_the_readers_language(
     assert 'href="/tasks/noisy/card.md"' in pages["/tasks/noisy/card", "de"].body.decode()
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_numbers_are_written_as_the_reader_does(
+    pages: dict[tuple[str, str], Reply], language: str
+) -> None:
+    number = pages["/tasks/typed", language].body.decode()
+    (y,) = re.findall(r"(?:Its number y|Zahl y dieser Messung): <strong>([^<]*)<", number)
+    assert ("." if language == "en" else ",") in y
+    card = text_of(pages["/tasks/noisy/card", language])
+    assert re.search(r"(Features|Merkmale) \d+: [a-z]", card), "4. would be the fourth in German"
+    bar = pages["/tasks/noisy", language].body.decode().partition('<label for="updates">')[2]
+    assert (
+        " ".join(re.sub("<[^>]*>", "", bar.partition("</label>")[0]).split())
+        == {
+            "en": "Progress: 5 of at most 100,000 check-ins",
+            "de": "Fortschritt: 5 von höchstens 100.000 Beiträgen",
+        }[language]
+    )
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_number_and_its_sign_stay_on_one_line(
+    pages: dict[tuple[str, str], Reply], language: str
+) -> None:
+    for (path, spoken), page in pages.items():
+        text = re.sub("<(pre|script|code).*?</\\1>|<[^>]*>", "", page.body.decode(), flags=re.S)
+        if spoken == language:
+            assert not re.search(r"\d %|± ", text), path
+
+
+def test_a_paused_task_is_no_success(pages: dict[tuple[str, str], Reply]) -> None:
+    for path in ("/join/paused", "/tasks/paused", "/tasks/paused/join"):
+        assert '<p class="notice paused">' in pages[path, "en"].body.decode(), path
+
+
 def test_there_is_no_invitation_before_something_is_learnt(
     pages: dict[tuple[str, str], Reply],
 ) -> None:

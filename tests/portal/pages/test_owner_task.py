@@ -473,7 +473,7 @@ def test_pages_can_be_read_by_everyone(owner: Browser) -> None:
             bound = named and f'for="{named[1]}"' in page
             assert 'type="hidden"' in tag or bound or wrapped, tag
         assert not re.search(r'\s(style|on\w+)="', page)
-        regions = re.findall('<div class="scroll[^"]*" tabindex="0" role="region"', page)
+        regions = re.findall('<div class="scroll[^"]*" tabindex="0" role="group"', page)
         assert len(regions) == page.count("<table>")
 
 

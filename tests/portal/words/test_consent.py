@@ -82,7 +82,7 @@ def test_six_answers_in_german(portal: Portal) -> None:
     assert EXAMPLES[0].terms.owner in who
     assert "Etwa 20 Minuten" in how_long
     assert "läge er schlimmstenfalls in 983 von 1.000 Fällen richtig" in lost
-    assert "„Gehen und alles löschen“" in stop
+    assert "„Aussteigen und alles löschen“" in stop
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ NOTHING = Statistics(
 
 
 POINT = Point(500, 0, 3)
-STILL = "always giving the most frequent answer (it seems to be “still”)"
+STILL = "always giving the most frequent answer, which seems to be “still”"
 
 
 def test_before_anyone_measured() -> None:
@@ -81,7 +81,7 @@ def test_an_error_stands_beside_guessing() -> None:
     known = Performance(measured(0.14, 0.04, (0.5, 0.05), (0.3, 0.05), (0.2, 0.05)))
     assert known.sentence == (
         "Of the predictions of the model as it is now, between 10 and 18\u00a0% are wrong. "
-        f"That is better than {STILL}: between 45 and 55\u00a0% wrong."
+        f"That is better than {STILL} (between 45 and 55\u00a0% wrong)."
     )
     worse = Performance(measured(0.7, 0.04, (0.5, 0.05), (0.3, 0.05), (0.2, 0.05)))
     assert f"That is worse than {STILL}" in worse.sentence
@@ -89,10 +89,13 @@ def test_an_error_stands_beside_guessing() -> None:
     vague = Performance(measured(0.6, 0.2, (0.5, 0.3), (0.3, 0.3), (0.2, 0.3)))
     assert vague.guess is not None
     assert vague.guess.words == "between 20 and 67\u00a0% wrong"
-    assert f"Whether that is better than {STILL} is not known yet" in vague.sentence
+    assert (
+        f"Whether that is better than {STILL} (between 20 and 67\u00a0% wrong) is not known"
+        in vague.sentence
+    )
     for labels in ((), ((0.5, 0.6), (0.3, 0.6), (0.2, 0.6))):
         unknown = Performance(measured(0.1, 0.1, *labels))
-        assert "better than guessing at random: 67\u00a0% wrong." in unknown.sentence
+        assert "better than guessing at random (67\u00a0% wrong)." in unknown.sentence
     kilograms: dict[str, Any] = {
         "target__labels": None,
         "target__unit": "kg",

@@ -191,7 +191,11 @@ def test_every_text_of_the_browser_has_a_translation(language: str) -> None:
 @OTHERS
 def test_no_text_of_the_pages_is_left_over_or_translated_twice(language: str) -> None:
     texts = {*strings(), *in_templates(), ", ".join(SUMMARY)}
-    texts |= {f"{{n}} {what}{s}" for what in ("check-in", "device", "sample") for s in ("", "s")}
+    texts |= {
+        f"{{n}} {what}{s}"
+        for what in ("check-in", "device", "percentage point", "sample")
+        for s in ("", "s")
+    }
     files = [file.stem for file in (PORTAL / "languages" / language).glob("*.toml")]
     for file in {*files} - {*PHRASES, "browser"}:
         own = catalogue(language, file)
@@ -212,6 +216,8 @@ def test_translations_name_the_same_values(language: str) -> None:
     [
         (r"\b(die|der|den) Vielen\b", "die Gruppe"),
         (r"fünfzig zu fünfzig", "50:50"),
+        (r"\b[Gg]ehen und\b|\b[Gg]egangen\b|\b[Gg]inge\b", "aussteigen"),
+        (r"\bauf ± ", "Prozentpunkte"),
         (r"\bBeispiele?[ns]?\b(?!: von)|\bProben?\b", "Messung"),
         (r"\bPiloten?\b|\bStart(punkt|wert)", "Vorstudie, Startmodell"),
         (r"\.\.(?!\.)", "one full stop"),
