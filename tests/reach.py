@@ -20,6 +20,7 @@ SLOW = """
 """
 """Parts of the names of tests that take long or start other processes."""
 OPTIONS = ["-xq", "--assert=plain", "-pno:cacheprovider", "-omarkers=xdist_group"]
+OPTIONS += ["--doctest-modules"]
 OPTIONS += ["-k", f"not ({' or '.join(SLOW.split())})"]
 
 
