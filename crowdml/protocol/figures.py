@@ -149,9 +149,9 @@ def known(estimate: Estimated | None) -> bool:
 def estimate_said(estimate: Estimated | None) -> Phrase:
     """Write an estimated share as a range, or why it is unknown."""
     if estimate is None:
-        return Phrase("not known yet")
+        return Phrase("not known")
     if not known(estimate):
-        return Phrase("too uncertain so far")
+        return Phrase("too uncertain")
     return share_range(estimate.value, estimate.margin)
 
 

@@ -45,7 +45,7 @@ def sentences_of(promise: "Promise") -> Iterator[tuple[str, Phrase]]:
     if promise.delta and not promise.exact:
         yield "delta", _delta(promise)
     if sampled:
-        yield "common", Phrase("What all your samples have in common has no such bound.")
+        yield "common", Phrase("This does not cover what all your samples have in common.")
     if promise.shared > 1 and not promise.exact:
         readings = Phrase(
             "One reading of your sensor is in up to {n} samples: for a reading, ε = {epsilon}.",

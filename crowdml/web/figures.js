@@ -91,8 +91,8 @@ export function shareRange({ value, margin }) {
  * @param {Estimate | null} estimate
  */
 export function estimateSaid(estimate) {
-  if (!estimate) return phrase("not known yet");
-  if (estimate.margin >= UNCERTAIN) return phrase("too uncertain so far");
+  if (!estimate) return phrase("not known");
+  if (estimate.margin >= UNCERTAIN) return phrase("too uncertain");
   return shareRange(estimate);
 }
 

@@ -47,7 +47,7 @@ export function* sentencesOf(promise) {
     ];
   }
   if (!sampled) return;
-  yield ["common", phrase("What all your samples have in common has no such bound.")];
+  yield ["common", phrase("This does not cover what all your samples have in common.")];
   if (shared > 1) {
     yield [
       "readings",

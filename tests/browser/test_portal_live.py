@@ -25,7 +25,7 @@ def test_a_crowd_checks_in_while_someone_looks_on(
     page.goto("/tasks/walking")
     page.evaluate("window.sameDocument = true")
     live(page, "state", "Recruiting")
-    live(page, "error", "not known yet")
+    live(page, "error", "not known")
     chart = page.locator("figure", has=page.locator('[data-picture$="/error.svg"]'))
     expect(chart.locator(".why")).to_have_text("No check-ins yet.")
     expect(chart.locator("img")).to_be_hidden()

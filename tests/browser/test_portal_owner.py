@@ -97,7 +97,7 @@ def test_an_owner_from_first_to_last(
     forged = page.request.post("/owner/tasks/steps/state", form={"state": "paused"})
     assert forged.status == 403
 
-    page.get_by_role("link", name="Tasks to steer").click()
+    page.get_by_role("link", name="Your tasks").click()
     steps = page.get_by_role("row", name=re.compile("How many steps")).first
     expect(steps).to_contain_text("Running")
     examine(page)

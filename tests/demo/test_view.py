@@ -71,7 +71,7 @@ def test_before_anything_is_known() -> None:
     now.statistics = statistics(version=0, devices=0, active_devices=0, error=None)
     drawn = text(now)
     assert "0 joined, 0 have checked in" in drawn
-    assert "not known yet  the server cannot know more" in drawn
+    assert "not known  the server cannot know more" in drawn
     assert "central" not in drawn
     assert line(now).endswith("test error –")
 

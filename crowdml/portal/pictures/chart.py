@@ -58,5 +58,5 @@ def not_yet(facts: Facts) -> str:
 
 
 def uncertain() -> str:
-    """Explain that the numbers are still too uncertain to draw."""
-    return say("Too uncertain to say so far: more check-ins are needed.")
+    """Explain that the numbers are too uncertain to draw."""
+    return say("Too uncertain to say: it needs more check-ins.")

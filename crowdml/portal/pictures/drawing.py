@@ -89,7 +89,7 @@ def legend(picture: "Figure", theme: Theme) -> None:
     """Put the legend above the axes, where it covers no curve."""
     picture.legend(
         loc="outside upper left",
-        ncols=2,
+        ncols=3,
         frameon=False,
         labelcolor=theme.text,
         fontsize=12,

@@ -94,6 +94,12 @@ class Expectation(msgspec.Struct, frozen=True):
         more = say("All {n} should do better.", n=count(self.devices))
         parts = [verdict, reach, *([more] if self.devices > self.simulated_devices else ())]
         if self.own.error_with_liars is not None:
-            lied = percent(self.own.error_with_liars, 1)
-            parts.append(say("If one device in ten lied, the error would be {error}.", error=lied))
+            lied = self.own.error_with_liars
+            parts.append(
+                say("If one device in ten lied, the error would be about the same.")
+                if self.own.low <= lied <= self.own.high
+                else say(
+                    "If one device in ten lied, the error would be {error}.", error=percent(lied, 1)
+                )
+            )
         return " ".join([*parts, *(cost.words for cost in self.costs)])

@@ -48,7 +48,7 @@ class Performance:
     def sentence(self) -> str:
         """Describe in one sentence what is known about the model."""
         if not words.known(self.error):
-            return say("How often it is wrong is not known yet.")
+            return say("How often it is wrong is not known.")
         wrong = say(
             "Of the predictions of the model as it is now, {error} are wrong.",
             error=words.estimate(self.error),
@@ -65,7 +65,7 @@ class Performance:
             return say("That is better than {how} ({guess}).", **values)
         if error.low > guess.error.high:
             return say("That is worse than {how} ({guess}).", **values)
-        return say("Whether that is better than {how} ({guess}) is not known yet.", **values)
+        return say("Whether that is better than {how} ({guess}) is not known.", **values)
 
     @property
     def typical(self) -> str:

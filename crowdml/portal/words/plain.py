@@ -185,7 +185,7 @@ def estimate(value: Estimate | None) -> str:
     r"""Write an estimated share as a range, or why it is unknown.
 
     >>> estimate(Estimate(0.123, 0.04)), estimate(None), estimate(Estimate(0.5, 0.6))
-    ('between 8 and 17\xa0%', 'not known yet', 'too uncertain so far')
+    ('between 8 and 17\xa0%', 'not known', 'too uncertain')
     """
     return say(estimate_said(value))
 

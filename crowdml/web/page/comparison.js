@@ -2,7 +2,7 @@
 
 import { lossOf } from "../index.js";
 import { secondsOf } from "./effort.js";
-import { any, complain, count, element, epsilon, make, number, put, row, time } from "./elements.js";
+import { any, complain, count, element, epsilon, input, make, number, put, row, time } from "./elements.js";
 import { say } from "./say.js";
 
 /** @import { Device } from "../index.js" */
@@ -13,6 +13,8 @@ export class Comparison {
   #device;
   /** The hash of the terms on the screen. */
   #shown = "";
+  #agree = element("agree-again", HTMLButtonElement);
+  #accept = input("accept-no-privacy-again");
 
   /**
    * @param {Device} device
@@ -20,7 +22,8 @@ export class Comparison {
    */
   constructor(device, agreed) {
     this.#device = device;
-    any("agree-again").addEventListener("click", async () => {
+    this.#accept.addEventListener("change", () => (this.#agree.disabled = !this.#accept.checked));
+    this.#agree.addEventListener("click", async () => {
       try {
         const terms = await device.agree(this.#shown);
         // The screen has shown the new cost of a sample, so agreeing allows it.
@@ -34,8 +37,8 @@ export class Comparison {
   }
 
   async render() {
-    const agree = element("agree-again", HTMLButtonElement);
-    agree.disabled = true;
+    this.#agree.disabled = true;
+    any("accept-again").hidden = true;
     any("look-again").hidden = true;
     try {
       const { terms, termsSha256 } = await this.#device.currentTerms();
@@ -52,8 +55,9 @@ export class Comparison {
       const allowed = this.#device.terms.checkinsWithin(perDevice);
       const promised = (/** @type {Terms} */ each) =>
         each.promise(each.collection.checkins ?? allowed, sent);
+      const after = promised(terms);
       const sentences = [
-        ...privacy(promised(this.#device.terms), promised(terms)),
+        ...privacy(promised(this.#device.terms), after),
         ...changes(this.#device.terms, terms),
       ];
       any("changes").replaceChildren(...sentences.map((sentence) => make("li", sentence)));
@@ -62,7 +66,9 @@ export class Comparison {
       put("new-sha256", termsSha256);
       put("new-terms", terms.text);
       this.#shown = termsSha256;
-      agree.disabled = false;
+      this.#accept.checked = false;
+      any("accept-again").hidden = after.private;
+      this.#agree.disabled = !after.private;
     } catch (error) {
       any("look-again").hidden = false;
       complain(error);

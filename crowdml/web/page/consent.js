@@ -76,6 +76,7 @@ async function present(kind) {
   } catch (error) {
     any("no-sensor").hidden = false;
     any("consent-form").hidden = true;
+    for (const limit of document.querySelectorAll(".limit")) limit.remove();
     throw error;
   }
 }

@@ -10,6 +10,8 @@ import { say } from "./say.js";
 const SVG = "http://www.w3.org/2000/svg";
 const HEIGHT = 24;
 const STEP = 8;
+/** Fewer bars show no course. */
+const FEWEST = 5;
 
 /**
  * Write the sentence and the chart in every place for them. They never leave the page.
@@ -23,7 +25,7 @@ export function renderForYou(terms, history, ended) {
   const shares = course(tallies);
   for (const place of document.querySelectorAll("[data-for-you]")) {
     if (place.firstChild?.textContent === text) continue;
-    place.replaceChildren(make("p", text), ...(said && shares.length > 1 ? [drawn(shares)] : []));
+    place.replaceChildren(make("p", text), ...(said && shares.length >= FEWEST ? [drawn(shares)] : []));
   }
 }
 

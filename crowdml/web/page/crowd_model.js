@@ -36,8 +36,7 @@ export class CrowdModel {
   /** @param {Float64Array} x */
   thinks(x) {
     const w = this.#w;
-    if (!w) return say("not known yet");
-    if (w.every((value) => value === 0)) return say("nothing yet");
+    if (!w || w.every((value) => value === 0)) return say("no guess yet");
     const { norm } = this.#device.terms.mechanism();
     const y = this.#model.predict(w, makeFeatures(this.#device.terms.features, x, norm));
     const { labels, unit } = this.#device.terms.target;

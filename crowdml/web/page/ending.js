@@ -14,6 +14,7 @@ export class Ending {
   /** @type {Kept} */
   #kept = {};
   #asked = false;
+  #offline = false;
   #goesOn;
 
   /**
@@ -50,6 +51,7 @@ export class Ending {
       if (!results.final) this.#goesOn();
     } catch (error) {
       if (!(error instanceof Unreachable)) throw error;
+      this.#offline = true;
     }
   }
 
@@ -59,7 +61,7 @@ export class Ending {
     const mine = history.flatMap(({ version }) => version ?? []).sort((a, b) => a - b);
     const became = results ? describeContribution(mine, results) : [];
     if (results?.version && became.length < 2) became.push(errorNow(results));
-    put("learnt", results ? learnt(results) : say("Asks the server as soon as there is a network."));
+    put("learnt", results ? learnt(results) : this.#offline ? say("Asks the server as soon as there is a network.") : say("Asking the server …"));
     put("became", became.map((each) => say(each)).join(" "));
     const nothing = results?.version === 0;
     any("trial-card").hidden = any("keep-card").hidden = nothing;

@@ -21,7 +21,6 @@ export class Panel {
     this.#choice = new Choice(part.device, (y) => this.#answer(y));
     this.#makeAnswer();
     if (part.typedIn) this.#makeForm();
-    any("signal").hidden = part.typedIn;
     any("manual").hidden = !part.typedIn;
     any("run").addEventListener("click", async () => {
       await part.run(!part.running);
@@ -35,8 +34,11 @@ export class Panel {
     input("target").disabled = part.limited;
     put("run", part.running ? say("Pause") : say("Resume"));
     any("run").className = part.running ? "second" : "";
-    any("run").hidden = part.typedIn || part.limited;
+    any("run").hidden = part.typedIn || part.limited || !part.answered;
     any("limit-reached").hidden = !part.limited;
+    any("answer").hidden = part.limited;
+    any("now").hidden = part.limited;
+    any("signal").hidden = part.typedIn || part.limited || !part.answered;
     this.#light();
     this.tick();
   }
@@ -71,7 +73,7 @@ export class Panel {
     const { crowd, reader, typedIn, answered, open } = this.#part;
     const { x, sensing } = reader;
     if (!typedIn && answered && !open) return "–";
-    if (!typedIn && !answered) return say("waits for your answer");
+    if (!typedIn && !answered) return say("after your answer");
     if (!typedIn) return x && sensing ? crowd.thinks(x) : untilWindow(reader);
     const values = this.#values();
     return values ? crowd.thinks(this.#part.features(values)) : say("fill in the numbers");

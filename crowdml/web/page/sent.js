@@ -9,8 +9,8 @@ import { language, say } from "./say.js";
 /** @import { Cell, Odds, Sent } from "../types.js" */
 
 const ANSWERS = /** @type {Record<string, string>} */ ({
-  applied: say("applied"),
-  duplicate: say("applied (sent twice, counted once)"),
+  applied: say("used"),
+  duplicate: say("used (sent twice, counted once)"),
   waiting: say("waits to be sent"),
   copy: say("sent by another copy of this device"),
 });
@@ -44,7 +44,7 @@ export class SentList {
   #entry(sent, answer) {
     const what = say(eventKindOf(sent.event).summary(sent.event));
     const time = new Date(sent.time);
-    const when = make("time", time.toLocaleString(language, { dateStyle: "short", timeStyle: "medium" }));
+    const when = make("time", time.toLocaleString(language, { dateStyle: "medium", timeStyle: "medium" }));
     when.dateTime = time.toISOString();
     const details = make("details", make("summary", when, ` · ${what} · `, answer));
     const open = () => details.append(...this.#contents(sent));

@@ -129,7 +129,7 @@ function chances(labels, shares) {
   const named = labels.map((label, k) => ({ label, share: shares[k] ?? 0 }));
   const best = named.sort((a, b) => b.share - a.share).slice(0, 5);
   const rows = best.flatMap(({ label, share }) => {
-    const bar = Object.assign(document.createElement("meter"), { value: share });
+    const bar = Object.assign(document.createElement("progress"), { value: share });
     bar.setAttribute("aria-label", label);
     return [made("dt", {}, label), made("dd", {}, bar, ` ${say(chance(share))}`)];
   });

@@ -161,7 +161,7 @@ def test_a_task_that_made_all_its_check_ins_is_reopened(owner: Browser) -> None:
     assert send(owner, "exhausted", token, 1).status == 200
     assert problem_kind(send(owner, "exhausted", token, 2)) == "task-finished"
     page = text_of(owner.get("/owner/tasks/exhausted"))
-    assert "or not enough: it goes on for 1 check-in more." in page
+    assert "or too few: the task then takes 1 check-in more." in page
     owner.send("/owner/tasks/exhausted/state", {"state": "reopened"})
     assert send(owner, "exhausted", token, 3).status == 200
 
@@ -297,7 +297,7 @@ def test_the_owner_reads_german(owner: Browser) -> None:
         path: text_of(owner.get(path, **german))
         for path in ("/owner", "/owner/new", "/owner/tasks/activity", "/owner/sign-in")
     }
-    assert "Aufgaben steuern" in pages["/owner"]
+    assert "Ihre Aufgaben" in pages["/owner"]
     assert "Beiträge, die Sie erwarten" in pages["/owner/new"]
     assert "Endgültig beenden" in pages["/owner/tasks/activity"]
     assert "angelegt" in pages["/owner/tasks/activity"]

@@ -62,8 +62,8 @@ def test_the_join_page_names_the_way_of_sensor_apps(portal: Portal, language: st
         ]
     sensed, noisy = (re.findall(r'<h2 id="apps">.*?<pre[^>]*>(.*?)</pre>', p, re.S) for p in pages)
     assert noisy == []
-    first, second = unescape(sensed[0]).splitlines()
-    assert "--source http://0.0.0.0:8000 --format sensor-logger" in first
+    first, second = unescape(sensed[0]).replace("\\\n", "").splitlines()
+    assert "--source http://0.0.0.0:8000   --format sensor-logger" in first
     assert second == "crowdml device label LABEL"
     for _, *words in (first.split(), second.split()):
         assert {word for word in words if word.startswith("--")} <= KNOWN[tuple(words[:2])]

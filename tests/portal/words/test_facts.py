@@ -31,7 +31,7 @@ def test_before_anyone_measured() -> None:
     """There are check-ins, so the picture must not say that there are none."""
     facts = Facts(make_task(**DIRECTION), NOTHING, Course([POINT], {60: 500}))
     assert error_rows(facts) == []
-    for name, told in (("error", "Too uncertain to say so far"), ("labels", "Not measured yet.")):
+    for name, told in (("error", "Too uncertain to say"), ("labels", "Not measured yet.")):
         assert CHARTS[name].alt(facts) == CHARTS[name].nothing(facts)
         picture = CHARTS[name].picture(facts, THEMES["light"])
         (text,) = picture.axes[0].texts
@@ -109,7 +109,7 @@ def test_an_error_stands_beside_guessing() -> None:
     )
     assert known.typical == ""
     hidden = Performance(measured(0.6, 0.7))
-    assert hidden.sentence == "How often it is wrong is not known yet."
+    assert hidden.sentence == "How often it is wrong is not known."
 
 
 def test_where_chance_hides_the_answer_no_curve_is_drawn() -> None:

@@ -48,7 +48,7 @@ FORM: list[FormStep | FoldedFields | Field] = [
     Field(
         "features.sensor.fields",
         "Numbers to type in",
-        "Where numbers are typed in: one name on each line.",
+        "If participants type in numbers: the name of each, one on a line.",
     ),
     Field(
         "features.sensor.transform",
@@ -134,7 +134,7 @@ FORM: list[FormStep | FoldedFields | Field] = [
     FoldedFields("More about check-ins"),
     Field(
         "collection.checkins",
-        "Check-ins of a device at most",
+        "Most check-ins of one device",
         "K, for direction: they share ε. Empty: 1.",
     ),
     Field(
@@ -188,8 +188,8 @@ FORM: list[FormStep | FoldedFields | Field] = [
     Field(
         "stop.updates",
         "Check-ins that you expect",
-        "From all devices together; right within a factor of four is enough. It sets the size of "
-        "the learning steps, and the task ends after this number.",
+        "From all devices together. A rough guess is enough: up to four times too many or too "
+        "few. It sets the size of the learning steps, and the task ends after this number.",
         "1000",
     ),
     Field("enrolment.mode", "Who may join", "", "open", MODES),
@@ -197,8 +197,8 @@ FORM: list[FormStep | FoldedFields | Field] = [
     Field(
         "stop.error",
         "Target error",
-        "ρ, between 0 and 1: the task ends earlier when its error is at most this, with the "
-        "confidence below. Empty: never.",
+        "ρ, between 0 and 1: the task ends earlier once it is confident that its error is at most "
+        "this. Empty: never.",
     ),
     Field("stop.window", "Newest reports that count"),
     Field(
@@ -212,9 +212,9 @@ FORM: list[FormStep | FoldedFields | Field] = [
     Field(
         "model.kind",
         "Model",
-        "softmax and hinge for labels, ridge and huber for a number.",
+        "softmax (the default) and hinge for labels, huber (the default) and ridge for a number.",
         names=MODELS,
-        none="chosen by the answer: softmax for labels, huber for a number",
+        none="as the answer needs",
     ),
     Field(
         "model.clip",
@@ -231,9 +231,9 @@ FORM: list[FormStep | FoldedFields | Field] = [
     Field(
         "optimizer.rate",
         "Rate",
-        "For sgd and average-gradient.",
+        "For sgd and average-gradient; the default is sqrt if c is given.",
         names=RATES,
-        none="default: planned, or sqrt if c is given",
+        none="default: planned",
     ),
     Field("optimizer.c", "c", "The rate’s constant. Empty: planned, or 1."),
     Field(
