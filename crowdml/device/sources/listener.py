@@ -8,8 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from crowdml.device.sources.address import ListenAddress
-from crowdml.device.sources.intake import Intake
 from crowdml.device.sources.message_receiver import KNOW, MessageReceiver
+from crowdml.device.sources.intake import Intake
 from crowdml.errors import InvalidInput, InvalidSample
 
 LARGEST = 2**22
@@ -143,7 +143,10 @@ class RequestHandler(BaseHTTPRequestHandler):
         if self.headers.get("Origin"):
             self._refuse(403, "Web pages may not send messages.")
         elif not self.receiver.allows(self.path, self.headers.get("Authorization") or ""):
-            self._refuse(404, "Not found: look at the address.")
+            if self.receiver.asks_for_password:
+                self._refuse(401, "The app must send this device's user name and password.")
+            else:
+                self._refuse(404, "Not found: look at the address.")
         else:
             return True
         return False
@@ -154,8 +157,6 @@ class RequestHandler(BaseHTTPRequestHandler):
 
     def _answer(self, status: int, text: str, kind: str = "text/plain") -> None:
         body = text.encode()
-        if status == 404 and self.receiver.asks_for_password:
-            status = 401
         self.send_response(status, "See the text" if status == KNOW else None)
         if status == 401:
             self.send_header("WWW-Authenticate", 'Basic realm="crowdml"')

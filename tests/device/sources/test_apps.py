@@ -626,7 +626,8 @@ def test_a_secret_is_needed(store: DeviceStore) -> None:
         assert "<svg" in page, "the QR code of the address"
     with listening(intake, user="ann", password="p:w") as app:
         right, wrong = (f"Basic {b64encode(code).decode()}" for code in (b"ann:p:w", b"ann:pw"))
-        assert post(app, body)[0] == post(app, body, Authorization=wrong)[0] == 401
+        refused = (401, "The app must send this device's user name and password.")
+        assert post(app, body) == post(app, body, Authorization=wrong) == refused
         assert post(app, body, Authorization="Basic é".encode().decode("latin1"))[0] == 401
         assert post(app, body, Authorization=right)[0] == 200
     assert intake.counts.lines == 2
