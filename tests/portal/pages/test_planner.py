@@ -115,7 +115,7 @@ def test_what_makes_it_hard_is_simulated_and_its_cost_is_said() -> None:
     assert asked[0]
     assert replace(asked[0], costs=costs).words.count("the error would be 12.5\xa0%.") == 4
     with speaking("de"):
-        assert costs[0].words == "Wenn kein Gerät vorzeitig ginge, wäre der Fehler 12,5\xa0%."
+        assert costs[0].words == "Wenn kein Gerät vorzeitig ausstiege, wäre der Fehler 12,5\xa0%."
 
 
 def test_without_the_simulator_it_says_how_to_get_it(
