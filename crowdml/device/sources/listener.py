@@ -8,8 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from crowdml.device.sources.address import ListenAddress
-from crowdml.device.sources.message_receiver import KNOW, MessageReceiver
 from crowdml.device.sources.intake import Intake
+from crowdml.device.sources.message_receiver import KNOW, MessageReceiver
 from crowdml.errors import InvalidInput, InvalidSample
 
 LARGEST = 2**22

@@ -104,7 +104,7 @@ def test_an_epsilon_that_protects_nobody_is_called_so(
     with portal.connected() as wire:
         pages = [wire.get(path + task).body.decode() for path in ("/tasks/", "/join/")]
     for text in map(unescape, (*pages, page(portal, task))):
-        assert f"THIS TASK IS NOT PRIVATE.</strong> It has ε\xa0=\xa0{epsilon}" in text
+        assert f"THIS TASK IS NOT PRIVATE.</strong> It has ε\u00a0=\u00a0{epsilon}" in text
         for false in (
             "no noise",
             "without any noise",
