@@ -1353,7 +1353,8 @@ def result(memory: Memory) -> list[str]:
     except (TypeError, LookupError, ValueError) as error:
         raise Problem(f"the statistics make no sense: {error!r}.", "unknown") from error
     with suppress(Problem):  # a server without pages has none
-        errors = past_errors(server.call("GET", f"/tasks/{me['task']}/charts/error.csv")[1])
+        table = server.call("GET", f"/tasks/{me['task']}/charts/error.csv")[1]
+        errors = past_errors(table if type(table) is str else "")
     n = f"{now['version']:,} check-ins"
     said = f"has ended, after {n}." if state in ENDINGS else f"is {state}, with {n} so far."
     became = what_became(sorted(me.get("places", [])), now, errors)

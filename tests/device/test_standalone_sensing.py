@@ -15,7 +15,7 @@ from experiments.sources.apps import LABELS, Moment, record, termux_session
 from tests.brokers import eventually
 from tests.device.alone import Alone
 from tests.device.fakes import MemoryTransport
-from tests.device.puppet import Puppet, serving
+from tests.device.puppet import Answer, Puppet, serving
 from tests.servers import make_directed
 
 MOMENTS = record(40, stretch=10)
@@ -139,6 +139,27 @@ def test_statistics_that_make_no_sense(alone: Alone) -> None:
     ran = alone.run("result")
     assert (ran.returncode, ran.stdout) == (1, "")
     assert ran.stderr.startswith("the statistics make no sense: ")
+
+
+def test_a_server_without_pages_has_no_earlier_errors(tmp_path: Path) -> None:
+    class WithoutPages(Puppet):
+        def answer(self, method: str, path: str, body: bytes) -> Answer:
+            if path.endswith("/stats"):
+                return 200, {}, b'{"state": "stopped", "version": 7, "error": null}'
+            return super().answer(method, path, body)
+
+    puppet, alone = WithoutPages(), Alone(tmp_path)
+    puppet.memory = MemoryTransport(task_of())
+    with serving(puppet) as root:
+        assert alone.join(f"{root}/join/activity").returncode == 0
+        alone.remember(alone.state | {"places": [3]})
+        ran = alone.run("result")
+    assert ran.stdout.splitlines() == [
+        "The task activity has ended, after 7 check-ins.",
+        "Yours was check-in 3 of 7.",
+        "How often the crowd’s model is wrong is not known.",
+        f"What was learnt: {root}/tasks/activity",
+    ], ran.stderr
 
 
 @pytest.mark.parametrize(

@@ -160,7 +160,7 @@ def test_no_qr_code_where_output_is_not_a_terminal(file: Path) -> None:
 def test_the_page_has_the_address_of_this_moment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Start before the network, as a service may: the page is right once there is a network."""
+    """Start before the network does, as a service may: the page is right afterwards."""
     host = "raspberrypi"
     monkeypatch.setattr(device_live, "_host_for_others", lambda _: host)
     file, address = tmp_path / "device", ListenAddress("http", "0.0.0.0", free_port())
