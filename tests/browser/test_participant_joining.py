@@ -118,6 +118,10 @@ def test_an_invite(browse: Browse, server: Portal, watch: Watch) -> None:
     expect(field).to_have_attribute("aria-invalid", "true")
     expect(field).to_have_accessible_description(re.compile("this task needs a valid invite", re.I))
     expect(field).to_be_focused()
+    first = page.get_by_role("alert").evaluate(
+        "(alert) => getComputedStyle(alert, '::first-letter').textTransform"
+    )
+    assert first == "uppercase"
     inspect(page, "invite")
     field.press("End")
     field.press("x")

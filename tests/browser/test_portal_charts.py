@@ -127,7 +127,7 @@ def test_a_choice_has_limits_of_its_own(wire: Wire) -> None:
     for epsilon in (0.01, 4, 20):
         assert wire.get(f"/tasks/person/hiding.svg?epsilon={epsilon}").status == 200
     shown = wire.get("/tasks/person/hiding.svg?epsilon=4&sent=7").body.decode()
-    assert "ordered by your data, it is number 7 of 1,024" in shown
+    assert "ordered by its data, it is number 7 of 1,024" in shown
     for sent in ("0", "1025", "x", "-1"):
         reply = wire.get(f"/tasks/person/hiding.svg?epsilon=4&sent={sent}")
         assert problem_kind(reply) == "invalid-parameter"

@@ -3,6 +3,7 @@
 import re
 import tomllib
 from html import unescape
+from pathlib import Path
 
 import pytest
 
@@ -26,7 +27,7 @@ from tests.portal.owner_browser import (
     text_of,
     wrong_inputs,
 )
-from tests.servers import rows
+from tests.servers import create, rows
 
 FORM = DEFAULTS | {
     "name": "steps",
@@ -536,6 +537,25 @@ def test_back_forward_and_reload_forget_nothing(portal: Portal) -> None:
     with portal.owner() as browser:
         assert browser.send(address, typed | {"do": "create"}).status == 303
         assert fields_of(browser.get(address))["title"] == "", "a draft that was used is gone"
+
+
+def test_a_restart_forgets_no_form_and_offers_the_simulation_again(tmp_path: Path) -> None:
+    """Forecasts are in the memory of a process, drafts in the database."""
+    portal = Portal(tmp_path)
+    create(portal.database)
+    portal.add_owner()
+    portal.start()
+    with portal.owner() as browser:
+        preview = browser.send("/owner/new", FORM | {"do": "preview"}).headers["content-location"]
+        cookies = browser.cookies
+    assert portal.stop() == 0, portal.output
+    portal.start()
+    with portal.browser() as browser:
+        browser.cookies = cookies
+        again = browser.get(preview)
+    assert fields_of(again)["objective"] == FORM["objective"]
+    assert BUTTON in text_of(again)
+    assert portal.stop() == 0, portal.output
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
