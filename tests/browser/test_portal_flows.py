@@ -145,6 +145,10 @@ def test_a_promise_for_the_whole_person(desktop: Page) -> None:
     desktop.goto("/")
     card = desktop.locator('[data-task="person"]')
     expect(card.locator(".level")).to_contain_text("ε = 4")
+    expect(card.get_by_alt_text("Curve of the error")).to_be_visible()
+    nothing = desktop.locator('[data-task="new"]')
+    expect(nothing).to_contain_text("not known yet")
+    expect(nothing.locator("picture")).to_have_count(0)
 
 
 def test_an_example_says_how_likely_it_was(desktop: Page) -> None:

@@ -249,6 +249,7 @@ def read_german(page: Page) -> None:
         expect(page.get_by_role("heading", level=1)).to_have_text(heading)
         assert fits(page)
         assert barriers(page) == []
+        assert overflow_of_large_text(page) == []
 
 
 def expect_local_times(page: Page) -> None:

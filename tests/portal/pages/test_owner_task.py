@@ -473,8 +473,10 @@ def test_pages_can_be_read_by_everyone(owner: Browser) -> None:
             bound = named and f'for="{named[1]}"' in page
             assert 'type="hidden"' in tag or bound or wrapped, tag
         assert not re.search(r'\s(style|on\w+)="', page)
-        regions = re.findall('<div class="scroll[^"]*" tabindex="0" role="group"', page)
+        regions = re.findall('<div class="scroll[^"]*" tabindex="0" role="region"', page)
         assert len(regions) == page.count("<table>")
+        names = set(re.findall('role="region" aria-label="([^"]+)"', page))
+        assert not names & set(re.findall("<h2[^>]*>([^<]*)</h2>", page)), "two of one name"
 
 
 def test_a_model_is_offered_in_every_format_with_its_card(owner: Browser) -> None:
