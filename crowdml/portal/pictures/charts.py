@@ -1,16 +1,18 @@
 """Define the charts of a task: for every reader, and for readers who want details."""
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from crowdml.portal.pictures.chart import Chart, not_yet, thin
-from crowdml.portal.pictures.drawing import Theme, figure, in_whole_numbers, tidy
+from crowdml.portal.pictures.drawing import Theme, figure, in_decimals, in_whole_numbers, tidy
 from crowdml.portal.pictures.error_chart import ERROR
 from crowdml.portal.pictures.label_chart import LABELS
 from crowdml.portal.words import Facts, count, local, say
 from crowdml.server.database import this_minute
 
 if TYPE_CHECKING:
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 HOUR = 60
@@ -65,12 +67,15 @@ def say_devices(facts: Facts) -> str:
     return say("{active} of {joined} that joined", active=active, joined=joined)
 
 
-def _line(rows: list[tuple[float, ...]], label: str, theme: Theme) -> "Figure":
+def _line(
+    rows: list[tuple[float, ...]], label: str, theme: Theme, ticks: "Callable[[Axis], None]"
+) -> "Figure":
     """Draw a quantity over the check-ins, from zero up; a curve of zeros is visible on the axis."""
     picture, axes = figure(theme)
     marker = "o" if len(rows) == 1 else ""
     axes.plot(*zip(*thin(rows), strict=True), color=theme.accent, marker=marker, clip_on=False)
     axes.set_ylim(0, 1.05 * max(row[1] for row in rows) or 1)
+    ticks(axes.yaxis)
     in_whole_numbers(axes.xaxis)
     axes.set_xlabel(say("check-ins"))
     axes.set_ylabel(label)
@@ -85,7 +90,9 @@ CURIOUS = {
         ("checkins", "devices"),
         device_rows,
         lambda facts: "" if facts.course.points else not_yet(facts),
-        lambda facts, theme: _line(device_rows(facts), say("devices that checked in"), theme),
+        lambda facts, theme: _line(
+            device_rows(facts), say("devices that checked in"), theme, in_whole_numbers
+        ),
     ),
     "pace": Chart(
         lambda task: say("Check-ins a minute"),
@@ -106,7 +113,7 @@ CURIOUS = {
         ("checkins", "staleness"),
         staleness_rows,
         lambda facts: "" if facts.course.points else not_yet(facts),
-        lambda facts, theme: _line(staleness_rows(facts), say("versions late"), theme),
+        lambda facts, theme: _line(staleness_rows(facts), say("versions late"), theme, in_decimals),
     ),
 }
 CHARTS = {"error": ERROR, "labels": LABELS} | CURIOUS

@@ -1,5 +1,6 @@
 """Charts of what a crowd told: estimates with the band that belongs to them."""
 
+import re
 from itertools import pairwise
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from crowdml.portal.pictures.charts import CHARTS
 from crowdml.portal.pictures.drawing import THEMES, save
 from crowdml.portal.pictures.error_chart import error_rows
-from crowdml.portal.words import Facts
+from crowdml.portal.words import Facts, speaking
 from crowdml.portal.words.performance import Performance
 from crowdml.protocol import Estimate, State, Statistics
 from crowdml.server.compression import compress
@@ -160,6 +161,18 @@ def test_ticks_stay_apart(checkins: int) -> None:
             # A browser's own font may be a tenth wider.
             gaps = [b[0] - a[1] - 0.1 * (a[1] - a[0]) for a, b in pairwise(sides)]
             assert min(gaps) > 0, (name, ends)
+
+
+def test_ticks_are_written_as_the_reader_does() -> None:
+    points = [Point(k, k // 2, min(k, 10)) for k in range(1, 20)]
+    facts = Facts(make_task(**DIRECTION), NOTHING, Course(points, {60: 20}))
+    with speaking("de"):
+        devices, late = texts(facts, "devices"), texts(facts, "staleness")
+    ticks = [re.findall(r">(\d+[.,]?\d*)</text>", each) for each in (devices, late)]
+    assert "10" in ticks[0]
+    assert all(tick.isdigit() for tick in ticks[0]), "there is no half device"
+    assert any("," in tick for tick in ticks[1])
+    assert not any("." in tick for tick in ticks[1])
 
 
 def test_shares_add_up_and_keep_their_names() -> None:
