@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+import time
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -15,7 +16,7 @@ from tests.browser.portals import Crowd
 from tests.docs.pages import ROOT
 from tests.portal.owner_browser import Portal, text_of
 from tests.portal.words.test_consent import QUESTIONS
-from tests.servers import Reply, create, make_task
+from tests.servers import PATIENCE, Reply, create, make_task
 
 MOTION: dict[str, Any] = {"features__sensor.kind": "motion"}
 TYPED: dict[str, Any] = {
@@ -54,8 +55,18 @@ def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
     with portal.store() as store:
         store.set_task_state("paused", "paused")
         store.set_task_state("stopped", "stopped")
+    _wait_until_known(portal, "paused", "stopped")
     yield portal
     assert portal.stop() == 0, portal.output
+
+
+def _wait_until_known(portal: Portal, *states: str) -> None:
+    """Wait until the server has read the states that another process has written."""
+    end = time.monotonic() + PATIENCE
+    with portal.connected() as wire:
+        while any(wire.get(f"/v1/tasks/{name}").json()["state"] != name for name in states):
+            assert time.monotonic() < end
+            time.sleep(0.02)
 
 
 @pytest.fixture(scope="module")
