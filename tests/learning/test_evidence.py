@@ -171,6 +171,7 @@ def test_looks_share_the_error_probability() -> None:
     rule = StoppingRule.of(task, task.terms.mechanism())
     assert rule is not None
     assert [n for n in range(1, 31) if rule.is_due(n)] == [10, 20, 30]
+    assert replace(rule, window=3).is_due(1)
     assert (rule.looks, rule.windows) == (101, (40, 160, 640))
     assert rule._z == pytest.approx(NormalDist().inv_cdf(1 - 0.001 / 303))
     task = make_directed(stop__error=0.4, stop__updates=1000, collection__evaluators=0.2)
