@@ -98,6 +98,28 @@ def test_with_few_parameters_codewords_are_drawn_and_ranked(
     assert set(ranks) == {1, 2, 3}
 
 
+def test_a_codeword_of_any_rank() -> None:
+    rng = np.random.default_rng(0)
+    drawn, g = rng.integers(256, size=(256, 20), dtype=np.uint8), rng.normal(size=20)
+    stand_in = DirectionMechanism(4.0, 256, 20, size=20, batch=2).stand_in(True)
+    pulls = [
+        stand_in.hide(g, 1, np.array([rank, 1.0]), cast(Any, Bytes(*drawn.tolist()))) @ g
+        for rank in range(1, 257)
+    ]
+    expected = np.sort((np.bitwise_count(drawn) - 4.0) @ g)[::-1] / math.sqrt(2)
+    np.testing.assert_allclose(pulls, stand_in.scale(1) * expected)
+
+
+def test_liars_send_the_codeword_farthest_from_the_gradient() -> None:
+    """Check the last rank, and a coin that never reverses it; 25 parameters are many."""
+    sizes, rng = np.array([1, 2]), Fixed([])
+    few, many = (DirectionMechanism(4.0, 3, 1, size, 2).stand_in(True) for size in (24, 25))
+    assert (few.ranked, many.ranked) == (3, 0)
+    assert few.lies(sizes, cast(Any, rng)).tolist() == [[3, 1], [3, 1]]
+    np.testing.assert_allclose(many.lies(sizes, cast(Any, rng)), [[1.2815515655, 1]] * 2)
+    assert rng.asked == [[3, 3], [1, 1]]
+
+
 def test_without_noise_a_direction_is_shortened_only() -> None:
     stand_in, rng = DIRECTED.stand_in(False), np.random.default_rng(0)
     draws = stand_in.draws(2, rng)
