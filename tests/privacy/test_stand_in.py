@@ -99,14 +99,12 @@ def test_with_few_parameters_codewords_are_drawn_and_ranked(
 
 
 def test_a_codeword_of_any_rank() -> None:
-    rng = np.random.default_rng(0)
-    drawn, g = rng.integers(256, size=(256, 20), dtype=np.uint8), rng.normal(size=20)
-    stand_in = DirectionMechanism(4.0, 256, 20, size=20, batch=2).stand_in(True)
-    pulls = [
-        stand_in.hide(g, 1, np.array([rank, 1.0]), cast(Any, Bytes(*drawn.tolist()))) @ g
-        for rank in range(1, 257)
-    ]
-    expected = np.sort((np.bitwise_count(drawn) - 4.0) @ g)[::-1] / math.sqrt(2)
+    rng, k = np.random.default_rng(0), 2048
+    drawn, g = rng.integers(256, size=(k, 20), dtype=np.uint8), rng.normal(size=20)
+    stand_in, given = DirectionMechanism(4.0, k, 20, 20, 2).stand_in(True), Bytes(*drawn.tolist())
+    ranks = range(1, k, 10)
+    pulls = [stand_in.hide(g, 1, np.array([r, 1.0]), cast(Any, given)) @ g for r in ranks]
+    expected = np.sort((np.bitwise_count(drawn) - 4.0) @ g)[::-10] / math.sqrt(2)
     np.testing.assert_allclose(pulls, stand_in.scale(1) * expected)
 
 
