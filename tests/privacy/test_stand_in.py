@@ -142,6 +142,15 @@ def test_noise_of_the_law(noisy: bool) -> None:
     assert stand_in.losses(20) == cost, "of counts as well"
 
 
+def test_liars_push_noise_as_far_as_a_server_accepts() -> None:
+    stand_in, rng, sizes = NOISY.stand_in(True), np.random.default_rng(0), np.array([20, 5, 20])
+    most = [NOISY.largest_plausible(n) for n in sizes.tolist()]
+    assert stand_in.lies(sizes, rng).tolist() == [[each] for each in most]
+    found = stand_in.hide(np.array([-0.25, 0.0, 2.0]), 20, np.array([0.5]), rng)
+    assert found.tolist() == [0.5, 0, -0.5]
+    assert stand_in.ranked == 0
+
+
 def test_a_direction_costs_the_same_however_many_samples() -> None:
     assert DIRECTED.stand_in(True).losses(20) == (Loss(epsilon=4.0), Loss(epsilon=4.0))
     assert DIRECTED.stand_in(False).losses(20) == (Loss(epsilon=math.inf),) * 2
