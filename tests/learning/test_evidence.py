@@ -2,6 +2,7 @@
 
 import math
 from collections import defaultdict
+from dataclasses import replace
 from statistics import NormalDist
 from typing import Any, cast
 
@@ -60,6 +61,7 @@ def test_sums_match_the_kept_reports(window: int) -> None:
     """
     rng, rule = np.random.default_rng(window), Shown(window, 2 * window, 3 * window)
     seen = Evidence(cast(Any, rule))
+    assert seen.windows[0].sums == slow_sums(rule, [])
     reports: list[list[list[int]]] = [[], [], []]
     for i in range(400):
         device = int(min(rng.geometric(0.8 if i // 50 % 2 else 0.2), 9))
@@ -169,6 +171,7 @@ def test_looks_share_the_error_probability() -> None:
     rule = StoppingRule.of(task, task.terms.mechanism())
     assert rule is not None
     assert [n for n in range(1, 31) if rule.is_due(n)] == [10, 20, 30]
+    assert replace(rule, window=3).is_due(1)
     assert (rule.looks, rule.windows) == (101, (40, 160, 640))
     assert rule._z == pytest.approx(NormalDist().inv_cdf(1 - 0.001 / 303))
     task = make_directed(stop__error=0.4, stop__updates=1000, collection__evaluators=0.2)
@@ -188,3 +191,5 @@ def test_the_rule_of_a_task() -> None:
         70,
     )
     assert StoppingRule.of(make_task(), task.terms.mechanism()) is None
+    for window, longest in ((30_000, 100_000), (200_000, 200_000)):
+        assert replace(rule, window=window).windows == (window, longest, longest)

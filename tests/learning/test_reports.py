@@ -1,10 +1,14 @@
 """Test that reports share what does not change, in a bounded number of rows."""
 
+import math
+from collections import defaultdict
+
 import numpy as np
 import pytest
 
 from crowdml.learning import Reports, error_now
-from crowdml.learning.reports import GROUPS, MOST
+
+MOST, GROUPS = 8192, 256
 
 
 def test_reports_share_nothing_that_changes() -> None:
@@ -18,6 +22,7 @@ def test_reports_share_nothing_that_changes() -> None:
         assert reports.rows.tolist() == rows
         assert len(reports) == len(rows)
         assert Reports(reports.rows).rows.tolist() == rows
+    assert made[1][0]._numbers is made[2][0]._numbers, "only the second makes a copy"
 
 
 def test_many_reports_fit_into_few_rows() -> None:
@@ -45,3 +50,28 @@ def test_many_reports_fit_into_few_rows() -> None:
     assert plain is not None
     assert found.value == pytest.approx(plain.value, abs=plain.margin / 4)
     assert plain.margin * 0.98 < found.margin < 1.3 * plain.margin
+
+
+def test_what_is_added_up() -> None:
+    """Compare the rows with sums for each group of devices and each twelfth of log-version.
+
+    Reports about versions below 59/e − 1 are dropped.
+    """
+    rng = np.random.default_rng(1)
+    columns = (rng.integers(low, high, MOST) for low, high in ((0, 59), (0, 1000), (0, 9), (9, 30)))
+    rows = np.column_stack([*columns, rng.integers(1, 4, MOST)]).astype(float)
+    sums: defaultdict[tuple[int, float], list[float]] = defaultdict(lambda: [0.0] * 4)
+    for version, device, errors, evaluated, reports in rows.tolist():
+        if version >= 21:
+            own = sums[math.floor(12 * math.log(version + 1)), device % GROUPS]
+            for i, each in enumerate((version * evaluated, errors, evaluated, reports)):
+                own[i] += each
+    expected = [[own[0] / own[2], key[1], *own[1:]] for key, own in sorted(sums.items())]
+    found = Reports(rows).with_report(59, 300, 2.0, 10)
+    assert found.rows.tolist() == [*expected, [59, 300, 2, 10, 1]]
+
+
+@pytest.mark.parametrize(("reports", "device"), [(1, 300), (2, 300 - GROUPS)])
+def test_devices_are_grouped_once_reports_are_added_up(reports: int, device: int) -> None:
+    rows = np.array([[5.0, 300.0, 2.0, 10.0, reports]])
+    assert Reports(rows).clustered.tolist() == [[5, device, 2, 10, reports]]

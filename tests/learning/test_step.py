@@ -120,5 +120,6 @@ def test_what_each_reading_changes() -> None:
     assert not state.evidence.conclusive
     assert (state.totals.staleness, state.staleness_max) == (0, 0)
     unstopped = step._replace(stopping=None)
-    after = unstopped(unstopped.start(2), right, 0, staleness=3)
+    after = unstopped(unstopped.start(2)._replace(version=5), right, 0, staleness=3)
     assert (after.evidence, after.reached, after.staleness_max) == (None, False, 3)
+    assert after.reports.rows[:, 0] == 5 - 3

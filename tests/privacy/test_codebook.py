@@ -1,5 +1,7 @@
 """Test that directions expand to the same numbers everywhere, and spread evenly."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -41,6 +43,15 @@ def test_scores_are_inner_products(chunk: int, monkeypatch: pytest.MonkeyPatch) 
     book, u = Codebook(7, CheckinPlace("00", "ana", 1)), np.linspace(-1, 2, 7)
     expected = [float(book.codeword(j) @ u) for j in range(50)]
     np.testing.assert_allclose(book.scores(u, 50), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("u", [math.nextafter(2.0**-500, 0), math.inf, math.nan])
+def test_gradients_that_are_rounded_to_zeros(u: float) -> None:
+    """Check that gradients below 2⁻⁵⁰⁰, or not finite, become zeros, and no others do."""
+    whole, length = module.in_whole_numbers(np.array([u, 1e-300]))
+    assert (whole.tolist(), length) == ([0, 0], 0)
+    whole, length = module.in_whole_numbers(np.array([2.0**-500, 0.0]))
+    assert (whole.tolist(), length) == ([2**16, 0], 2.0**-500)
 
 
 def test_seeds_make_codebooks() -> None:

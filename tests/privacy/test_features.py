@@ -149,7 +149,7 @@ def test_rejects_labels(y: Any) -> None:
         check_target(y, 3)
 
 
-@pytest.mark.parametrize("y", [0, -3.5, 1e12, -1e12, np.float32(0.5)])
+@pytest.mark.parametrize("y", [0, -3.5, 1e12, -1e12, 2.0**-60, np.float32(0.5)])
 def test_takes_targets(y: Any) -> None:
     assert check_target(y, 0) == y
 

@@ -11,11 +11,13 @@ from crowdml.privacy import (
     DirectionEvent,
     Ledger,
     Limits,
+    Loss,
     MinibatchPart,
     NoiseEvent,
     Release,
     Role,
     epsilon_of,
+    within,
 )
 
 OPEN = Limits(per_sample=math.inf, per_device=math.inf)
@@ -148,6 +150,16 @@ def test_a_full_limit_takes_no_small_events() -> None:
     ledger.require(tiny, limits)
     with pytest.raises(LimitReached):
         ledger.charge(tiny).require(tiny, limits)
+
+
+def test_a_long_sum_may_be_rounded_up() -> None:
+    """Check that the room is at least 2⁻⁵⁰ of the limit, however little an event costs."""
+    assert within(4 * (1 + 2.0**-50), 4.0, cost=1e-20)
+    assert not within(4 * (1 + 2.0**-49), 4.0, cost=1e-20)
+
+
+def test_a_pure_loss_is_its_own_bound() -> None:
+    assert Loss(epsilon=0.5).bound == 0.5
 
 
 def test_no_noise_fits_no_finite_limit() -> None:

@@ -495,6 +495,9 @@ def test_what_is_known_beforehand(law: Law) -> None:
     assert halved.noise_energy == whole.noise_energy
     assert [mechanism(law, n_classes=c).counts for c in (1, 3)] == [True, True]
     assert (no_labels.counts, made.evaluates, made.numbers) == (False, True, SIZE + 1 + 3)
+    assert made.effort == 100 * made.numbers
+    exact = mechanism(law, LEVELS._replace(errors=math.inf))
+    assert exact.counted_at(0.25, 20) == (5, 0, 3.75)
     explicit = mechanism(law, batch=1, buffer=1_000_000, radius=1.0)
     assert NoiseMechanism(law, LEVELS, 2.0, SIZE, 3, delta=made.delta) == explicit
 

@@ -98,6 +98,26 @@ def test_with_few_parameters_codewords_are_drawn_and_ranked(
     assert set(ranks) == {1, 2, 3}
 
 
+def test_a_codeword_of_any_rank() -> None:
+    rng, k = np.random.default_rng(0), 2048
+    drawn, g = rng.integers(256, size=(k, 20), dtype=np.uint8), rng.normal(size=20)
+    stand_in, given = DirectionMechanism(4.0, k, 20, 20, 2).stand_in(True), Bytes(*drawn.tolist())
+    ranks = range(1, k, 10)
+    pulls = [stand_in.hide(g, 1, np.array([r, 1.0]), cast(Any, given)) @ g for r in ranks]
+    expected = np.sort((np.bitwise_count(drawn) - 4.0) @ g)[::-10] / math.sqrt(2)
+    np.testing.assert_allclose(pulls, stand_in.scale(1) * expected)
+
+
+def test_liars_send_the_codeword_farthest_from_the_gradient() -> None:
+    """Check the last rank, and a coin that never reverses it; 25 parameters are many."""
+    sizes, rng = np.array([1, 2]), Fixed([])
+    few, many = (DirectionMechanism(4.0, 3, 1, size, 2).stand_in(True) for size in (24, 25))
+    assert (few.ranked, many.ranked) == (3, 0)
+    assert few.lies(sizes, cast(Any, rng)).tolist() == [[3, 1], [3, 1]]
+    np.testing.assert_allclose(many.lies(sizes, cast(Any, rng)), [[1.2815515655, 1]] * 2)
+    assert rng.asked == [[3, 3], [1, 1]]
+
+
 def test_without_noise_a_direction_is_shortened_only() -> None:
     stand_in, rng = DIRECTED.stand_in(False), np.random.default_rng(0)
     draws = stand_in.draws(2, rng)
@@ -120,6 +140,15 @@ def test_noise_of_the_law(noisy: bool) -> None:
     assert stand_in.lengths_vary
     cost = (Loss(epsilon=0.875), Loss(epsilon=17.5)) if noisy else (Loss(epsilon=math.inf),) * 2
     assert stand_in.losses(20) == cost, "of counts as well"
+
+
+def test_liars_push_noise_as_far_as_a_server_accepts() -> None:
+    stand_in, rng, sizes = NOISY.stand_in(True), np.random.default_rng(0), np.array([20, 5, 20])
+    most = [NOISY.largest_plausible(n) for n in sizes.tolist()]
+    assert stand_in.lies(sizes, rng).tolist() == [[each] for each in most]
+    found = stand_in.hide(np.array([-0.25, 0.0, 2.0]), 20, np.array([0.5]), rng)
+    assert found.tolist() == [0.5, 0, -0.5]
+    assert stand_in.ranked == 0
 
 
 def test_a_direction_costs_the_same_however_many_samples() -> None:
