@@ -42,7 +42,7 @@ def test_someone_takes_part_in_firefox(tmp_path: Path, serve_portal: ServePortal
         browser.type("#fields label:last-child input", "2")
         browser.click("#labels button", "Walking")
         browser.click("#manual > button")
-        browser.see("#sent li", "applied")
+        browser.see("#sent li", "used")
         assert version(portal, "sleep") == 1
         browser.open(f"{portal.url}/tasks/sleep")
         browser.see('[data-live="version"]', "1")

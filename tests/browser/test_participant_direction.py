@@ -114,7 +114,7 @@ def _check_what_was_sent(participant: Participant, lines: Locator, number: int) 
     line.locator("details").evaluate("(each) => (each.open = true)")
     message = json.loads(participant.sent[number])
     assert json.loads(line.locator("pre").inner_text()) == message
-    expect(line.locator("summary")).to_contain_text("one number · applied")
+    expect(line.locator("summary")).to_contain_text("one number · used")
     (cells,) = (row.locator("td").all_inner_texts() for row in line.locator("tbody tr").all())
     chance, least, most = re.findall(r"([\d.]+)\s%", line.locator("p").inner_text())
     kept = {"id", "time", "body", "tally", "version"}

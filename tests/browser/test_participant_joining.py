@@ -143,7 +143,7 @@ def test_a_task_that_is_not_private_must_be_accepted_by_name(
     page.wait_for_timeout(100)
     expect(page.locator("#consent-title")).to_be_visible()
     assert participant.stored() == {} or participant.stored()["identity"] == []
-    page.get_by_label("I know that this task is NOT PRIVATE").check()
+    page.locator("#consent-form").get_by_label("NOT PRIVATE").check()
     participant.agree()
     expect(page.locator("#per-device")).to_have_text("ε = 0 of ∞")
     participant.tap("Walking")

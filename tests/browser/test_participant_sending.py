@@ -29,7 +29,7 @@ def test_a_label_and_movement_make_a_check_in(browse: Browse, server: Portal) ->
     page = browse(server, "phone-light")
     participant = running(page, server, "shaken")
     participant.says("Nothing is read until you answer.")
-    expect(page.locator("#thinks")).to_have_text("waits for your answer")
+    expect(page.locator("#thinks")).to_have_text("after your answer")
     expect(page.locator("#signal-text")).to_have_text("No readings yet.")
     participant.shake(0.8)
     assert participant.collected() == 0
@@ -40,7 +40,7 @@ def test_a_label_and_movement_make_a_check_in(browse: Browse, server: Portal) ->
     participant.says("Collecting: Walking.")
     participant.shake(0.5)
     expect(page.locator("#signal-text")).to_contain_text("m/s²")
-    expect(page.locator("#thinks")).to_have_text("nothing yet")
+    expect(page.locator("#thinks")).to_have_text("no guess yet")
     inspect(page, "collecting")
     participant.tap("Pause")
     _check_what_was_sent(participant)
@@ -89,7 +89,7 @@ def _check_what_was_sent(participant: Participant) -> None:
     message = json.loads(participant.sent[0])
     assert json.loads(oldest.locator("pre").inner_text()) == message
     n = message["samples"]
-    expect(oldest.locator("summary")).to_contain_text(f"{n} samples · applied")
+    expect(oldest.locator("summary")).to_contain_text(f"{n} samples · used")
     rows = [row.inner_text().split("\t") for row in oldest.locator("tbody tr").all()]
     value = int.from_bytes(base64.b64decode(message["gradient"])[:4], "little", signed=True)
     assert rows[0][2] == f"{value * 2.0 ** message['grid']:.4f}"

@@ -159,7 +159,7 @@ def test_nothing_is_read_before_the_first_answer(
         participant.tap("Pause")
         participant.tap("Resume")
         participant.says("Nothing is read until you answer.")
-        expect(page.locator("#thinks")).to_have_text("waits for your answer")
+        expect(page.locator("#thinks")).to_have_text("after your answer")
         expect(page.locator("#signal-text")).to_have_text("No readings yet.")
         assert page.evaluate("starts") == [], visit
         participant.tap("Walking")

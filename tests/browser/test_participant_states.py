@@ -18,7 +18,7 @@ RIGHT = re.compile(r"The crowd’s model was right about \d+ of your last \d+ sa
 
 @pytest.fixture(scope="module")
 def server(phones: Portal) -> Portal:
-    names = ("limit", "lower", "leave", "paused", "finished", "unseen", "terms")
+    names = ("limit", "lower", "leave", "paused", "finished", "unseen", "terms", "bare-terms")
     return add_tasks(phones, *map(phone_task, names))
 
 
@@ -58,6 +58,22 @@ def test_other_terms_need_another_agreement(browse: Browse, server: Portal, watc
     participant.tap("Resume")
     participant.tap("Walking")
     participant.until_applied(applied + 1)
+
+
+def test_terms_without_privacy_cannot_be_agreed_to(
+    browse: Browse, server: Portal, watch: Watch
+) -> None:
+    page = browse(server, "phone-light")
+    watch.allow("console error: Failed to load resource")  # while the server restarts
+    participant = running(page, server, "bare-terms", "Walking", checkins=12)
+    participant.until_applied(1)
+    participant.tap("Pause")
+    participant.until_quiet()
+    change_task(server, phone_task("bare-terms", privacy__epsilon=2.0))
+    participant.tap("Resume")
+    participant.view("terms")
+    expect(page.get_by_text("does not go on without privacy")).to_be_visible()
+    expect(page.get_by_role("button", name="Agree to the new terms")).to_be_disabled()
 
 
 def test_at_the_limit_it_stops_and_says_so(browse: Browse, server: Portal) -> None:

@@ -24,7 +24,7 @@ def test_from_the_list_to_taking_part(desktop: Page, portal: Portal) -> None:
     expect(desktop).to_have_url(f"{portal.url}/tasks/walking")
     desktop.get_by_role("link", name="Take part").click()
     expect(desktop.get_by_role("heading", level=1)).to_have_text("Take part")
-    expect(desktop.get_by_text("Not with a phone")).to_be_visible()
+    expect(desktop.get_by_text("A phone’s browser cannot take part in this task")).to_be_visible()
     expect(desktop.locator("pre").first).to_contain_text(f"join {portal.url}/join/walking")
     desktop.goto("/tasks/pocket/join")
     link = f"{portal.url}/join/pocket"
@@ -147,7 +147,7 @@ def test_a_promise_for_the_whole_person(desktop: Page) -> None:
     expect(card.locator(".level")).to_contain_text("ε = 4")
     expect(card.get_by_alt_text("Curve of the error")).to_be_visible()
     nothing = desktop.locator('[data-task="new"]')
-    expect(nothing).to_contain_text("not known yet")
+    expect(nothing).to_contain_text("not known")
     expect(nothing.locator("picture")).to_have_count(0)
 
 

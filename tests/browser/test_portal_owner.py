@@ -233,7 +233,7 @@ def delete(page: Page, portal: Portal) -> None:
     expect_reload(page, "A mistake")
     page.get_by_role("link", name="A mistake", exact=True).click()
     page.locator("summary", has_text="Delete this task").click()
-    page.get_by_label("Type the task’s name, mistaken, to confirm").last.fill("mistaken")
+    page.get_by_label("To confirm, type the task’s name: “mistaken”").last.fill("mistaken")
     page.get_by_role("button", name="Delete this task").click()
     expect(page.locator(".notice")).to_have_text("The task is deleted.")
     expect(page.get_by_role("link", name="A mistake", exact=True)).to_have_count(0)
@@ -241,7 +241,7 @@ def delete(page: Page, portal: Portal) -> None:
 
 def read_german(page: Page) -> None:
     for path, heading in {
-        "/owner": "Aufgaben steuern",
+        "/owner": "Ihre Aufgaben",
         "/owner/new": "Aufgabe anlegen",
         "/owner/tasks/steps": "How many steps today?",
     }.items():

@@ -77,7 +77,7 @@ def shares(s: Array) -> list[str]:
 def test_a_row_of_numbers(browse: Browse, server: Portal) -> None:
     page, asked = watched(browse(server))
     page.goto("/tasks/row")
-    page.get_by_label("4 numbers").fill(TYPED["row"])
+    page.get_by_label("4 inputs").fill(TYPED["row"])
     page.get_by_role("button", name="Predict").click()
     expected = scores(server, "row", [9, 1, 0, 2])
     best = TASKS["row"].terms.target.labels[int(expected.argmax())]
@@ -85,7 +85,7 @@ def test_a_row_of_numbers(browse: Browse, server: Portal) -> None:
     assert [text.strip() for text in page.locator(".chances dd").all_inner_texts()] == shares(
         expected
     )
-    page.get_by_label("4 numbers").fill("1 2 three 4")
+    page.get_by_label("4 inputs").fill("1 2 three 4")
     page.get_by_role("button", name="Predict").click()
     expect(page.get_by_text("Please enter 4 numbers.")).to_be_visible()
     own = [request for request in asked if "/static/" not in request.url]
@@ -101,7 +101,7 @@ def watched(page: Page) -> tuple[Page, list[Request]]:
 def test_a_number_is_predicted(browse: Browse, server: Portal) -> None:
     page = browse(server)
     page.goto("/tasks/number")
-    page.get_by_label("4 numbers").fill(TYPED["number"])
+    page.get_by_label("4 inputs").fill(TYPED["number"])
     page.get_by_role("button", name="Predict").click()
     (expected,) = scores(server, "number", [0.1, 0.2, 0.3, 0.1])
     said = page.get_by_text("The model says:")

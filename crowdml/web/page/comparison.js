@@ -2,7 +2,7 @@
 
 import { lossOf } from "../index.js";
 import { secondsOf } from "./effort.js";
-import { any, complain, count, element, epsilon, input, make, number, put, row, time } from "./elements.js";
+import { any, complain, count, element, epsilon, make, number, put, row, time } from "./elements.js";
 import { say } from "./say.js";
 
 /** @import { Device } from "../index.js" */
@@ -14,7 +14,6 @@ export class Comparison {
   /** The hash of the terms on the screen. */
   #shown = "";
   #agree = element("agree-again", HTMLButtonElement);
-  #accept = input("accept-no-privacy-again");
 
   /**
    * @param {Device} device
@@ -22,7 +21,6 @@ export class Comparison {
    */
   constructor(device, agreed) {
     this.#device = device;
-    this.#accept.addEventListener("change", () => (this.#agree.disabled = !this.#accept.checked));
     this.#agree.addEventListener("click", async () => {
       try {
         const terms = await device.agree(this.#shown);
@@ -38,7 +36,7 @@ export class Comparison {
 
   async render() {
     this.#agree.disabled = true;
-    any("accept-again").hidden = true;
+    any("private-no-more").hidden = true;
     any("look-again").hidden = true;
     try {
       const { terms, termsSha256 } = await this.#device.currentTerms();
@@ -66,9 +64,10 @@ export class Comparison {
       put("new-sha256", termsSha256);
       put("new-terms", terms.text);
       this.#shown = termsSha256;
-      this.#accept.checked = false;
-      any("accept-again").hidden = after.private;
-      this.#agree.disabled = !after.private;
+      // The device refuses such terms, so do not offer to agree to them.
+      const refused = this.#device.terms.private && !terms.private;
+      any("private-no-more").hidden = !refused;
+      this.#agree.disabled = refused;
     } catch (error) {
       any("look-again").hidden = false;
       complain(error);

@@ -23,8 +23,10 @@ export function renderForYou(terms, history, ended) {
   const said = forYou(tallies, terms.nClasses ? null : terms.model.tolerance);
   const text = said ? say(said) : ended ? say("Not known: too few of your samples were used.") : waits(history);
   const shares = course(tallies);
-  for (const place of document.querySelectorAll("[data-for-you]")) {
-    if (place.firstChild?.textContent === text) continue;
+  const state = `${text} ${shares.map(percent)}`;
+  for (const place of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-for-you]"))) {
+    if (place.dataset["forYou"] === state) continue;
+    place.dataset["forYou"] = state;
     place.replaceChildren(make("p", text), ...(said && shares.length >= FEWEST ? [drawn(shares)] : []));
   }
 }

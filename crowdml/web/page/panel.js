@@ -34,7 +34,7 @@ export class Panel {
     input("target").disabled = part.limited;
     put("run", part.running ? say("Pause") : say("Resume"));
     any("run").className = part.running ? "second" : "";
-    any("run").hidden = part.typedIn || part.limited || !part.answered;
+    any("run").hidden = part.typedIn || part.limited;
     any("limit-reached").hidden = !part.limited;
     any("answer").hidden = part.limited;
     any("now").hidden = part.limited;
