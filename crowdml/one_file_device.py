@@ -52,7 +52,7 @@ import threading
 import time
 from base64 import b64decode
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from decimal import ROUND_HALF_UP, Context
 from fractions import Fraction
@@ -699,9 +699,12 @@ def doubt_about(terms: Terms, rows: list[list[float | None]]) -> str:
     return ""
 
 
+SourceLine = tuple[int, str, Layout, dict[str, Any]]  # number, text, layout, place in the source
+
+
 def read_lines(
     terms: Terms, source: str, sources: dict[str, Any]
-) -> Iterator[tuple[int, str, Layout, dict[str, Any]]]:
+) -> Generator[SourceLine, None, None]:
     """Return lines that were not taken before, with number, layout and place in the source."""
     path, digest, n, layout = os.path.realpath(source), hashlib.sha256(), 0, None
     taken, sha256 = sources.get(path, (0, ""))
@@ -1376,14 +1379,20 @@ class Device:
         """Take samples until there are no more, or no more are wanted; return which."""
         self.check_in(wait)
         taken = self.memory.read(self.name)["sources"]
-        new = os.path.realpath(source) not in taken
+        with closing(read_lines(self.terms, source, taken)) as lines:
+            return self.take(lines, source, os.path.realpath(source) not in taken, wait, yes)
+
+    def take(
+        self, lines: Iterator[SourceLine], source: str, new: bool, wait: float, yes: bool
+    ) -> str:
+        """Take samples from the lines of a source; `new` if none of them was taken before."""
         kept = skipped = bad = 0
         later = time.monotonic() + PROGRESS_SECONDS
-        lines, before = read_lines(self.terms, source, taken), self.memory.n_samples()
+        before = self.memory.n_samples()
         rows: list[list[float | None]] | None = []  # of a stream; None after the look at them
         if os.path.isfile(source):  # can be read again: nothing is taken before the look at it
-            known, rows = os.path.realpath(source) in taken, None
-            first = [] if known else list(islice(lines, max(LOOKED_AT, self.terms.batch)))
+            rows = None
+            first = list(islice(lines, max(LOOKED_AT, self.terms.batch))) if new else []
             self.look(
                 source, [row for _, line, layout, _ in first for row in layout.read(line)], yes
             )
