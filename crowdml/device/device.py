@@ -26,7 +26,7 @@ from crowdml.protocol import Readings, Terms
 class Device:
     """Take part in one task.
 
-    Samples leave only as sanitised averages of b or more:
+    Samples stay on the device. A minibatch of b samples or more becomes one sanitised check-in:
 
         device = Device.join("https://crowd.example", "activity")
         device.add(x, y)

@@ -1,4 +1,4 @@
-"""Define the interface of a mechanism: samples leave a device only through it."""
+"""Define the interface of a mechanism, the only way from samples to a message."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol

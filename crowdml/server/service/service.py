@@ -19,7 +19,7 @@ from crowdml.server.service.threads import Threads
 from crowdml.server.settings import Settings
 
 T = TypeVar("T")
-BREATH = 0.05
+WATCH_SECONDS = 0.05
 """Seconds between two reads of what others wrote; under load, every commit reads it anyway."""
 
 FORGET_SECONDS = 600
@@ -123,7 +123,7 @@ class Service:
             try:
                 if await self.in_store(self.registry.take_in):
                     self.listeners.notify()
-                    await asyncio.sleep(BREATH)
+                    await asyncio.sleep(WATCH_SECONDS)
             except Rejected:
                 continue
             except Exception:
