@@ -75,7 +75,7 @@ quick: $(READY) $(NODE_READY)
 	@$(MAKE) --no-print-directory -j 3 --output-sync=target core $(CHECKS)
 
 CORE := tests/learning tests/models tests/optim tests/privacy tests/protocol \
-	tests/device/test_device.py tests/device/test_device_store.py \
+	tests/device/test_device.py tests/device/storage/test_store.py \
 	tests/server/database tests/server/log tests/test_words.py
 core:
 	@$(MAKE) --no-print-directory --output-sync=none pytest ARGS="$(CORE) $(ARGS)"
@@ -126,7 +126,7 @@ docs: $(READY)
 
 # The tests of a device that need nothing from Linux: no brokers, browsers or PostgreSQL.
 device: $(READY)
-	$(BIN)/python -m pytest -q -n $(WORKERS) tests/device/test_device.py tests/device/test_device_store.py \
+	$(BIN)/python -m pytest -q -n $(WORKERS) tests/device/test_device.py tests/device/storage/test_store.py \
 		tests/models tests/privacy tests/protocol $(ARGS)
 
 # Build the sdist from the sources, and the wheel from the sdist, as a package index gets them.

@@ -19,7 +19,7 @@ from crowdml.cli.console import Console
 from crowdml.demo import Demo, run_demo
 from tests.browser.chromium import ARGUMENTS, LOOKS, find_chromium
 from tests.browser.participants import MOTION_SENSORS
-from tests.servers import free_port
+from tests.support.servers import free_port
 
 FOLDER = Path(__file__).parent
 SCALE = 1.2

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
-    from tests.servers import Start
+    from tests.support.servers import Start
 
 # On a busy machine everything is slow, and the tests must still pass.
 settings.register_profile(
@@ -34,7 +34,7 @@ def _cheap_passwords() -> Iterator[None]:
 @pytest.fixture
 def start(tmp_path: Path) -> "Iterator[Start]":
     """Start servers that a test may kill and start again."""
-    from tests.servers import starter
+    from tests.support.servers import starter
 
     with starter(tmp_path) as start:
         yield start

@@ -30,8 +30,17 @@ from crowdml.device import Device, DeviceStore, Waiting
 from crowdml.errors import CrowdmlError
 from crowdml.privacy import Limits
 from tests.integration.crowd import log_of
-from tests.postgres import Postgres, running_postgres
-from tests.servers import LABELS, PATIENCE, Process, Wire, checkin, create, make_task, recompute
+from tests.support.postgres import Postgres, running_postgres
+from tests.support.servers import (
+    LABELS,
+    PATIENCE,
+    Process,
+    Wire,
+    checkin,
+    create,
+    make_task,
+    recompute,
+)
 
 __all__ = ["Soak"]
 

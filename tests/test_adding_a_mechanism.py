@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 import pytest
 
-import tests.contributed as contributed
+import tests.support.added_mechanism as contributed
 from crowdml import one_file_device as standalone
 from crowdml.checks import check_mechanism
 from crowdml.checks.audit import audit_mechanism
@@ -32,9 +32,9 @@ from crowdml.server import Settings, Store
 from crowdml.server.http.proxies import PublicAddress
 from crowdml.simulation import Crowd, ExpectedCrowd, Learning, Plan, advise, simulate
 from crowdml.simulation.datasets.synthetic import synthetic
-from tests.contributing import ROOT, overlay, steps
 from tests.portal.calling import call
-from tests.servers import Process, create, make_task, recompute
+from tests.support.contributing_steps import ROOT, overlay, steps
+from tests.support.servers import Process, create, make_task, recompute
 
 NEW, SIGN = contributed.NEW, contributed.SIGN
 TASK: dict[str, Any] = {

@@ -25,12 +25,13 @@ from crowdml.portal import create_portal_app
 from crowdml.portal.pages.owner.document import task_toml
 from crowdml.portal.pages.owner.fields import DEFAULTS
 from crowdml.portal.words import language
-from crowdml.protocol import SENSORS, Sensor, Task, Terms, sensors
+from crowdml.protocol import SENSORS, Sensor, Task, Terms
+from crowdml.protocol.features import sensors
 from crowdml.server import Settings, Store
 from crowdml.server.http.proxies import PublicAddress
-from tests.contributing import ROOT, overlay, steps
 from tests.portal.calling import call
-from tests.servers import make_task
+from tests.support.contributing_steps import ROOT, overlay, steps
+from tests.support.servers import make_task
 
 NEW = "magnetism"
 PYTHON, MODULE, REGISTRY, GERMAN = steps("Add a sensor")
@@ -94,7 +95,7 @@ def added(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
 
 def test_the_steps_name_the_files() -> None:
     assert [(step.what, step.file) for step in steps("Add a sensor")] == [
-        ("Add to", "crowdml/protocol/sensors.py"),
+        ("Add to", "crowdml/protocol/features/sensors.py"),
         ("Write", f"crowdml/web/sensors/{NEW}.js"),
         ("Add to", "crowdml/web/sensors/index.js"),
         ("Add to", "crowdml/portal/languages/de/sensors.toml"),

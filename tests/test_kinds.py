@@ -15,7 +15,7 @@ from crowdml.models import MODELS
 from crowdml.optim import OPTIMIZERS, RATES
 from crowdml.portal.pages.owner.fields import FIELDS
 from crowdml.protocol import MECHANISMS, SENSORS
-from tests.contributing import ROOT, Step, steps
+from tests.support.contributing_steps import ROOT, Step, steps
 
 NEW = "absolute"
 

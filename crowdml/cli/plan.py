@@ -16,7 +16,7 @@ from crowdml.cli.extras import needs
 from crowdml.cli.options import JSON, SEED, STDIN, read_text
 from crowdml.cli.output import print_json, say, write_file
 from crowdml.cli.ranges import ranged
-from crowdml.cli.task_start import read_named_start
+from crowdml.cli.task import read_named_start
 from crowdml.errors import InvalidInput, InvalidTask
 from crowdml.protocol import Task, TomlValue, listed, recommended_fields, set_fields
 from crowdml.types import Array

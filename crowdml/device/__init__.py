@@ -1,8 +1,6 @@
 """Run Algorithm 1 on a device: buffer, outbox, the three routines, transport, sources, sensing."""
 
-from crowdml.device.account import Account, AccountEntry, Statement
 from crowdml.device.agreement import Agreement, Parameters
-from crowdml.device.certificate import fingerprint_of, trust_only, untrusted
 from crowdml.device.contribution import PastError, describe_contribution
 from crowdml.device.device import Device
 from crowdml.device.enrolment import (
@@ -16,8 +14,18 @@ from crowdml.device.enrolment import (
 from crowdml.device.for_you import RightCount, bars, course, for_you
 from crowdml.device.identity import Identity
 from crowdml.device.label import set_label
-from crowdml.device.link import read_link
 from crowdml.device.loading import load_model
+from crowdml.device.network import (
+    CheckedOut,
+    HttpTransport,
+    Transport,
+    connect,
+    fingerprint_of,
+    read_link,
+    trust_only,
+    untrusted,
+    why_unreachable,
+)
 from crowdml.device.outcome import Outcome
 from crowdml.device.routines import write_checkin
 from crowdml.device.sources import (
@@ -28,9 +36,7 @@ from crowdml.device.sources import (
     read_inputs,
     read_source,
 )
-from crowdml.device.store import DeviceStore, default_file
-from crowdml.device.transport import CheckedOut, HttpTransport, Transport, connect
-from crowdml.device.unreachable import why_unreachable
+from crowdml.device.storage import Account, AccountEntry, DeviceStore, Statement, default_file
 from crowdml.device.waiting import Waiting
 
 __all__ = [

@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from crowdml.device.for_you import RightCount, tally
 from crowdml.device.identity import Identity
+from crowdml.device.network import CheckedOut
 from crowdml.device.routines import write_checkin
-from crowdml.device.store import WrittenCheckin
-from crowdml.device.transport import CheckedOut
+from crowdml.device.storage import WrittenCheckin
 from crowdml.device.values import target_of
 from crowdml.errors import InvalidInput, NotPrivate, TermsChanged, Unreachable
 from crowdml.learnt import LearntModel, read_model

@@ -7,17 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
-from crowdml.device.account import Account, Trail
 from crowdml.device.current_model import CurrentModel
 from crowdml.device.enrolment import JoinOptions, TermsOffer, check_join, enrol, joined_again, moved
 from crowdml.device.exchange import Exchange
 from crowdml.device.identity import Identity
 from crowdml.device.membership import Membership
+from crowdml.device.network import Transport
 from crowdml.device.notices import Notices
 from crowdml.device.outcome import Outcome
-from crowdml.device.position import Position, TakenBefore
-from crowdml.device.store import DeviceStore, default_file
-from crowdml.device.transport import Transport
+from crowdml.device.storage import Account, DeviceStore, Position, TakenBefore, Trail, default_file
 from crowdml.device.waiting import Waiting, check_seconds
 from crowdml.privacy import Chance, Ledger, Limits, SystemChance
 from crowdml.protocol import Readings, Terms

@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import NamedTuple, TypedDict, Unpack
 
 from crowdml.device.agreement import require_successor
-from crowdml.device.certificate import fetch_pinned
 from crowdml.device.identity import Identity, check_limits
-from crowdml.device.link import split_root
-from crowdml.device.store import DeviceStore
-from crowdml.device.transport import HttpTransport, Transport
+from crowdml.device.network import HttpTransport, Transport, fetch_pinned, split_root
+from crowdml.device.storage import DeviceStore
 from crowdml.errors import DeviceError, InvalidInput, NotPrivate, TermsChanged, Unreachable
 from crowdml.keywords import check_keywords
 from crowdml.privacy import Limits

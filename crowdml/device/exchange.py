@@ -6,7 +6,7 @@ from collections.abc import Callable
 from crowdml.device.membership import ALL_MADE, COPIED, GIVE_UP_ON, Membership
 from crowdml.device.notices import Notices
 from crowdml.device.outcome import Outcome
-from crowdml.device.store import DeviceStore, StoreSummary, WrittenCheckin
+from crowdml.device.storage import DeviceStore, StoreSummary, WrittenCheckin
 from crowdml.device.waiting import Waiting
 from crowdml.errors import LimitReached, Rejected, TermsChanged, Unreachable
 from crowdml.privacy import Chance, Ledger

@@ -1,8 +1,7 @@
 """Set the label of current readings."""
 
 from crowdml.device.agreement import Agreement
-from crowdml.device.store import DeviceStore
-from crowdml.device.streams import CurrentLabel
+from crowdml.device.storage import CurrentLabel, DeviceStore
 from crowdml.device.values import label_of
 from crowdml.errors import DeviceError, InvalidSample
 

@@ -4,8 +4,7 @@ from contextlib import closing
 from pathlib import Path
 
 from crowdml.device.enrolment import pin
-from crowdml.device.link import read_link
-from crowdml.device.transport import HttpTransport
+from crowdml.device.network import HttpTransport, read_link
 from crowdml.errors import InvalidInput
 from crowdml.learnt import LearntModel, read_model
 from crowdml.tables import check_kind, read_file

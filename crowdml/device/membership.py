@@ -5,9 +5,9 @@ from dataclasses import replace
 from crowdml.device.agreement import Agreement, require_successor
 from crowdml.device.enrolment import TermsOffer, read_terms
 from crowdml.device.identity import Identity
+from crowdml.device.network import HttpTransport, Transport
 from crowdml.device.notices import Notices
-from crowdml.device.store import DeviceStore
-from crowdml.device.transport import HttpTransport, Transport
+from crowdml.device.storage import DeviceStore
 from crowdml.device.waiting import Waiting
 from crowdml.errors import CrowdmlError, DeviceError, Rejected, TermsChanged, Unreachable
 from crowdml.protocol import Terms

@@ -2,9 +2,7 @@
 
 from crowdml.privacy.chance import Chance, RandomIndex, SystemChance
 from crowdml.privacy.choice import LARGEST_CHOICE, Choice, best_closest
-from crowdml.privacy.codebook import Codebook
-from crowdml.privacy.direction import DirectionMechanism
-from crowdml.privacy.direction_channel import DirectionMessage, role_of
+from crowdml.privacy.direction import Codebook, DirectionMechanism, DirectionMessage, role_of
 from crowdml.privacy.events import (
     CheckinEvent,
     DirectionEvent,
@@ -14,20 +12,23 @@ from crowdml.privacy.events import (
     Role,
 )
 from crowdml.privacy.features import bound_features, bound_rows, check_target
-from crowdml.privacy.grid import choose_grid, quantize, sensitivity_steps
 from crowdml.privacy.laws import GAUSSIAN, LAPLACE, Law
 from crowdml.privacy.ledger import Ledger, Limits
 from crowdml.privacy.loss import PRIVATE_UP_TO, Loss, Unit, within
 from crowdml.privacy.mechanism import CountedLaw, Implausible, Mechanism, Reading
 from crowdml.privacy.minibatch import MinibatchView
-from crowdml.privacy.noise import ExactNoise, NoiseSource
-from crowdml.privacy.noise_calibration import Levels
-from crowdml.privacy.noise_channel import NoiseMessage
-from crowdml.privacy.noise_mechanism import NoiseMechanism
-from crowdml.privacy.picture import Dial, HidingPicture, Hills
+from crowdml.privacy.noise import (
+    Levels,
+    NoiseMechanism,
+    NoiseMessage,
+    choose_grid,
+    quantize,
+    sensitivity_steps,
+)
+from crowdml.privacy.noise_source import ExactNoise, NoiseSource
 from crowdml.privacy.place import CheckinPlace
 from crowdml.privacy.roles import ALL_TRAIN, LARGEST_SHARE, Roles
-from crowdml.privacy.shown_message import ShownMessage, WatchedMinibatch
+from crowdml.privacy.shown import Dial, HidingPicture, Hills, ShownMessage, WatchedMinibatch
 from crowdml.privacy.stand_in import UNLIMITED, StandIn
 from crowdml.privacy.zcdp import epsilon_of, rho_of
 

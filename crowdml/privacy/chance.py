@@ -3,7 +3,7 @@
 import secrets
 from typing import Protocol
 
-from crowdml.privacy.noise import ExactNoise, NoiseSource
+from crowdml.privacy.noise_source import ExactNoise, NoiseSource
 
 
 class RandomIndex(Protocol):

@@ -5,7 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
-from crowdml.privacy.noise import NoiseSource, certified_scale
+from crowdml.privacy.noise_source import NoiseSource, certified_scale
 from crowdml.types import Array, Ints
 
 

@@ -11,9 +11,8 @@ from crowdml.privacy.chance import Chance
 from crowdml.privacy.events import CheckinEvent, Role
 from crowdml.privacy.loss import Loss, Unit
 from crowdml.privacy.minibatch import MinibatchView
-from crowdml.privacy.picture import HidingPicture
 from crowdml.privacy.place import CheckinPlace
-from crowdml.privacy.shown_message import ShownMessage, WatchedMinibatch
+from crowdml.privacy.shown import HidingPicture, ShownMessage, WatchedMinibatch
 from crowdml.privacy.stand_in import StandIn
 from crowdml.types import Array
 

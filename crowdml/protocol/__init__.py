@@ -1,8 +1,17 @@
 """Define what device and server share: tasks, terms, messages, problems, the OpenAPI document."""
 
-from crowdml.protocol.codec import decode_parameters, encode_parameters
-from crowdml.protocol.editing import EDITABLE, edited
-from crowdml.protocol.features import MOST_SCALES, Features, Readings
+from crowdml.protocol.features import (
+    GAP_SECONDS,
+    GAP_TICKS,
+    MOST_SCALES,
+    SENSORS,
+    SUMMARY,
+    Features,
+    Readings,
+    Sensor,
+    SensorKind,
+    features_made,
+)
 from crowdml.protocol.figures import (
     chance,
     counted,
@@ -23,7 +32,32 @@ from crowdml.protocol.mechanisms import (
     WantedPrivacy,
     read_event,
 )
-from crowdml.protocol.messages import (
+from crowdml.protocol.names import check_name
+from crowdml.protocol.openapi import openapi
+from crowdml.protocol.promise import LEVELS, Promise
+from crowdml.protocol.review import MISSING, FieldRule, Review, fields_of, rule
+from crowdml.protocol.rules import name_is_taken
+from crowdml.protocol.start import StartReach, StartSpec, StartTerms
+from crowdml.protocol.task import (
+    COUNTERS,
+    EDITABLE,
+    EVALUATORS,
+    PILOT_WORDS,
+    TASK_HEAD,
+    CollectionSpec,
+    OptimizerSpec,
+    StartFile,
+    Task,
+    TaskFile,
+    TomlValue,
+    edited,
+    recommended_fields,
+    set_fields,
+)
+from crowdml.protocol.terms import CollectionTerms, ModelTerms, Target, Terms, terms_hash
+from crowdml.protocol.wire import (
+    MEDIA_TYPE,
+    PROBLEMS,
     TERMS_HEADER,
     Checkin,
     CheckinAnswer,
@@ -36,22 +70,12 @@ from crowdml.protocol.messages import (
     TaskList,
     TaskView,
     checkin_type,
+    decode_parameters,
+    encode_parameters,
+    problem_document,
+    read_problem,
+    rejected,
 )
-from crowdml.protocol.names import check_name
-from crowdml.protocol.openapi import openapi
-from crowdml.protocol.problems import MEDIA_TYPE, PROBLEMS, problem_document, read_problem, rejected
-from crowdml.protocol.promise import LEVELS, Promise
-from crowdml.protocol.review import MISSING, FieldRule, Review, fields_of, rule
-from crowdml.protocol.rules import name_is_taken
-from crowdml.protocol.sensor import GAP_SECONDS, GAP_TICKS, SUMMARY, Sensor, features_made
-from crowdml.protocol.sensors import SENSORS, SensorKind
-from crowdml.protocol.start import StartReach, StartSpec, StartTerms
-from crowdml.protocol.start_file import StartFile
-from crowdml.protocol.task import Task
-from crowdml.protocol.task_file import COUNTERS, EVALUATORS, CollectionSpec, OptimizerSpec, TaskFile
-from crowdml.protocol.task_head import PILOT_WORDS, TASK_HEAD
-from crowdml.protocol.terms import CollectionTerms, ModelTerms, Target, Terms, terms_hash
-from crowdml.protocol.toml import TomlValue, recommended_fields, set_fields
 from crowdml.protocol.wording import listed
 
 __all__ = [

@@ -5,7 +5,7 @@ from typing import Annotated, TypeAlias
 
 from crowdml.errors import InvalidInput
 from crowdml.phrase import Phrase
-from crowdml.protocol.messages import NO_NEWLINE, in_own_words
+from crowdml.protocol.wire import NO_NEWLINE, in_own_words
 from crowdml.protocol.wording import shown
 
 NUMBERED = "|".join(f"com{k}|lpt{k}" for k in range(10))

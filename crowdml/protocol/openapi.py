@@ -6,7 +6,9 @@ import msgspec
 
 from crowdml.privacy import Role
 from crowdml.protocol.mechanisms import MECHANISMS
-from crowdml.protocol.messages import (
+from crowdml.protocol.wire import (
+    MEDIA_TYPE,
+    PROBLEMS,
     TERMS_HEADER,
     CheckinAnswer,
     Checkout,
@@ -17,7 +19,6 @@ from crowdml.protocol.messages import (
     TaskView,
     checkin_type,
 )
-from crowdml.protocol.problems import MEDIA_TYPE, PROBLEMS
 
 TASK = {"name": "task", "in": "path", "required": True, "schema": {"type": "string"}}
 FORMATS = {"type": "string", "enum": ["npz", "json", "onnx"], "default": "npz"}

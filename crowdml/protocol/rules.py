@@ -7,10 +7,9 @@ from crowdml.errors import Mistake
 from crowdml.models import MODELS
 from crowdml.phrase import Phrase
 from crowdml.privacy import LARGEST_SHARE
+from crowdml.protocol.features import SENSORS, features_made
 from crowdml.protocol.mechanisms import MECHANISMS
 from crowdml.protocol.review import rule
-from crowdml.protocol.sensor import features_made
-from crowdml.protocol.sensors import SENSORS
 from crowdml.protocol.wording import entries, listed, shown
 
 LARGEST_MODEL = 1_000_000

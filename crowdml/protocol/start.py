@@ -10,7 +10,7 @@ from crowdml.optim import pilot_reach
 from crowdml.phrase import Phrase
 from crowdml.protocol.features import Text
 from crowdml.protocol.figures import counted
-from crowdml.protocol.messages import Sha256
+from crowdml.protocol.wire import Sha256
 from crowdml.types import Array
 
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=10**9)]

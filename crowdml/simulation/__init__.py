@@ -16,7 +16,6 @@ if TYPE_CHECKING:
         load_samples,
         pilot_advice,
     )
-    from crowdml.simulation.arrivals import Arrivals, Presence
     from crowdml.simulation.baselines import central_batch, error_rate, guess_error, perturb
     from crowdml.simulation.curve import Curve
     from crowdml.simulation.datasets import (
@@ -26,13 +25,6 @@ if TYPE_CHECKING:
         load_digits,
         row_notes,
         set_aside,
-    )
-    from crowdml.simulation.delays import (
-        Delay,
-        constant_delay,
-        exponential_delay,
-        lognormal_delay,
-        uniform_delay,
     )
     from crowdml.simulation.fold import FoldInputs, fold_slowly, learn
     from crowdml.simulation.notebook import ProgressBar
@@ -48,13 +40,24 @@ if TYPE_CHECKING:
     )
     from crowdml.simulation.results import Results
     from crowdml.simulation.rule import Rule, make_model, make_stand_in, model_for, scale_of
-    from crowdml.simulation.schedule import Schedule, make_schedule
+    from crowdml.simulation.schedule import (
+        Arrivals,
+        Delay,
+        Presence,
+        Schedule,
+        constant_delay,
+        exponential_delay,
+        lognormal_delay,
+        make_schedule,
+        one_by_one,
+        person_by_person,
+        uniform_delay,
+    )
     from crowdml.simulation.setting import PlanFile, Setting, read_plan, read_settings
     from crowdml.simulation.settings import Crowd, Learning, StartPoint
     from crowdml.simulation.trial import Data, spent
     from crowdml.simulation.trials import simulate
     from crowdml.simulation.tuning import tune, validation_split
-    from crowdml.simulation.undelayed import one_by_one, person_by_person
 
 __all__ = [
     "APPROACHES",

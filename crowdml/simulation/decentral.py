@@ -11,8 +11,8 @@ from crowdml.simulation.curve import Curve
 from crowdml.simulation.datasets import Dataset
 from crowdml.simulation.fold import learn
 from crowdml.simulation.rule import Rule, model_for
+from crowdml.simulation.schedule import one_by_one
 from crowdml.simulation.settings import Crowd, Learning
-from crowdml.simulation.undelayed import one_by_one
 
 MOST_POINTS, MOST_TESTS = 6, 2000
 

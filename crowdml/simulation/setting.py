@@ -14,10 +14,10 @@ from crowdml.errors import InvalidInput, InvalidTask, Mistake
 from crowdml.models import MODELS
 from crowdml.optim import OPTIMIZERS
 from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, Review
-from crowdml.simulation import delays
-from crowdml.simulation.arrivals import Presence
+from crowdml.simulation import schedule
 from crowdml.simulation.datasets import Dataset, set_aside
 from crowdml.simulation.plan import APPROACHES, Plan
+from crowdml.simulation.schedule import Presence
 from crowdml.simulation.settings import Crowd, Learning
 
 FEW = 1000
@@ -104,7 +104,7 @@ class Setting(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             "regularization": self.reg or 0.0,
             "model": self.model or ("huber" if data and not data.labels else "softmax"),
         }
-        delay = getattr(delays, f"{self.delay_law}_delay")(self.delay)
+        delay = getattr(schedule, f"{self.delay_law}_delay")(self.delay)
         crowd = self._common(Crowd) | {
             "devices": self.devices or (self.default_devices(data) if data else FEW),
             "delay": delay if self.delay else None,

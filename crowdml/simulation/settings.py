@@ -10,8 +10,7 @@ from crowdml.optim import OPTIMIZERS, RATES, Optimizer
 from crowdml.privacy import Roles
 from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, OptimizerSpec, PrivacyTerms
 from crowdml.simulation import compiled
-from crowdml.simulation.arrivals import Presence
-from crowdml.simulation.delays import Delay
+from crowdml.simulation.schedule import Delay, Presence
 
 MOST = 10**9
 """The most devices, samples of each and check-ins: a larger number must be a typing error."""

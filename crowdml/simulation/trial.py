@@ -9,7 +9,6 @@ from typing import TypeAlias
 import numpy as np
 
 from crowdml.privacy import Loss, Role, StandIn
-from crowdml.simulation.arrivals import arrive
 from crowdml.simulation.baselines import central_batch, measure, perturb
 from crowdml.simulation.curve import Curve
 from crowdml.simulation.datasets import Dataset
@@ -18,7 +17,7 @@ from crowdml.simulation.fold import learn
 from crowdml.simulation.pilot import TrialPilot
 from crowdml.simulation.plan import Plan
 from crowdml.simulation.rule import Rule, model_for
-from crowdml.simulation.schedule import Schedule, make_schedule
+from crowdml.simulation.schedule import Schedule, arrive, make_schedule
 from crowdml.simulation.settings import Crowd
 
 Data: TypeAlias = Dataset | Callable[[np.random.Generator], Dataset]

@@ -14,7 +14,7 @@ from crowdml.models import Huber, Minibatch
 from crowdml.privacy import CheckinPlace, DirectionMechanism, best_closest
 from crowdml.simulation import Dataset, Learning, learn
 from crowdml.simulation.fold import fold_slowly
-from crowdml.simulation.undelayed import one_by_one
+from crowdml.simulation.schedule.undelayed import one_by_one
 from crowdml.types import Array
 from tests.privacy.pseudo import Pseudo
 

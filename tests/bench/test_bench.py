@@ -11,7 +11,7 @@ import pytest
 
 from crowdml.bench.server import MECHANISMS, session_cpu_seconds
 from tests.cli.command import Here
-from tests.postgres import running_postgres
+from tests.support.postgres import running_postgres
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from crowdml.cli import app
 from crowdml.errors import InvalidInput
 from crowdml.models import Softmax
 from crowdml.simulation.fold import fold_slowly
-from crowdml.simulation.undelayed import one_by_one
+from crowdml.simulation.schedule.undelayed import one_by_one
 
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 

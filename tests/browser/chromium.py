@@ -21,7 +21,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from tests.servers import PATIENCE
+from tests.support.servers import PATIENCE
 
 __all__ = ["ARGUMENTS", "LOOKS", "Profile", "Watch", "find_chromium", "launched"]
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.browser.chromium import LOOKS, Profile, Watch, launched
 from tests.browser.portals import LastingPortal, Portal, ServePortal, gallery, populate, portals
-from tests.servers import PATIENCE, Wire, create
+from tests.support.servers import PATIENCE, Wire, create
 
 
 class Browse(Protocol):

@@ -18,7 +18,7 @@ from tests.browser.chromium import LOOKS, launched
 from tests.browser.looking import ROOT
 from tests.browser.participants import Participant
 from tests.browser.portals import Portal
-from tests.servers import PATIENCE, create
+from tests.support.servers import PATIENCE, create
 
 TASK = ROOT / "examples" / "activity.toml"
 KILOBITS, LATENCY = 400, 150

@@ -17,7 +17,7 @@ from typing import Any
 
 from websockets.sync.client import ClientConnection, connect
 
-from tests.servers import PATIENCE
+from tests.support.servers import PATIENCE
 
 __all__ = ["Firefox", "find_firefox", "firefox"]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-from tests.servers import PATIENCE
+from tests.support.servers import PATIENCE
 
 __all__ = ["ROOT", "barriers", "fits", "overflow_of_large_text", "show_all"]
 

@@ -12,7 +12,7 @@ import numpy as np
 from crowdml.privacy import CheckinPlace, DirectionMechanism, NoiseMechanism, Role
 from crowdml.protocol import Task, terms_hash
 from tests.portal import owner_browser
-from tests.servers import Portal, Wire, checkin, create, directed, enrolled, make_task
+from tests.support.servers import Portal, Wire, checkin, create, directed, enrolled, make_task
 
 __all__ = [
     "BrowsedPortal",

@@ -22,7 +22,7 @@ from tests.browser.looking import ROOT, show_all
 from tests.browser.participants import Participant, phone_task
 from tests.browser.portals import Crowd, Portal, gallery, populate
 from tests.browser.test_portal_pages import PAGES
-from tests.servers import PATIENCE, create
+from tests.support.servers import PATIENCE, create
 from tests.web.pages import add_tasks, claim, version
 
 SCREENSHOTS = ROOT / "screenshots"

@@ -18,7 +18,7 @@ from tests.browser.chromium import LOOKS, Watch, launched
 from tests.browser.participants import Participant, phone_task, running
 from tests.browser.portals import Portal
 from tests.conformance.certificates import Certificates
-from tests.servers import PATIENCE
+from tests.support.servers import PATIENCE
 from tests.web.pages import add_tasks
 
 pytestmark = [

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from tests.servers import Wire, problem_kind
+from tests.support.servers import Wire, problem_kind
 
 CHARTS = ["error", "labels", "pace", "staleness", "devices"]
 PAGE = "text/html,*/*;q=0.8"

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.chromium import Watch
 from tests.browser.conftest import Browse
 from tests.browser.portals import Crowd, Portal, ServePortal
-from tests.servers import make_task
+from tests.support.servers import make_task
 
 TASK = make_task("walking", privacy__epsilon=10.0, stop__updates=40, collection__batch=20)
 

@@ -13,7 +13,7 @@ from tests.browser.chromium import Watch
 from tests.browser.conftest import Browse
 from tests.browser.looking import barriers, fits, overflow_of_large_text, show_all
 from tests.browser.portals import Portal, ServePortal
-from tests.servers import PATIENCE, directed, enrolled, make_task, problem_kind
+from tests.support.servers import PATIENCE, directed, enrolled, make_task, problem_kind
 
 PASSWORD = "correct horse battery"
 TASK = make_task(

@@ -13,7 +13,7 @@ from playwright.sync_api import Page
 from tests.browser.chromium import Watch
 from tests.browser.portals import Portal, ServePortal
 from tests.browser.test_portal_pages import PAGES
-from tests.servers import PATIENCE, Wire, checkin, enrol, make_task
+from tests.support.servers import PATIENCE, Wire, checkin, enrol, make_task
 
 PAGE = "text/html,*/*;q=0.8"
 VISITOR = "127.0.0.9"

@@ -15,7 +15,7 @@ from tests.browser.conftest import Browse
 from tests.browser.participants import Participant, phone_task
 from tests.browser.portals import Crowd, Portal
 from tests.browser.test_participant_sensors import MANUAL
-from tests.servers import make_task
+from tests.support.servers import make_task
 from tests.web.pages import add_tasks
 
 pytestmark = pytest.mark.xdist_group("tabs")

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from crowdml.portal.pages.static import STATIC
 from tests.browser.conftest import Browse
 from tests.browser.portals import Crowd, Portal, portals
-from tests.servers import PATIENCE, make_task
+from tests.support.servers import PATIENCE, make_task
 
 FIRST_VIEW, HOUR = 120_000, 10_000_000
 """Bytes."""

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from tests.browser.chromium import Watch
 from tests.browser.conftest import Browse
 from tests.browser.participants import Participant, phone_task
-from tests.servers import Portal, create
+from tests.support.servers import Portal, create
 
 KEPT = """async () => {
     const wanted = ["/crowd/join/moving", "/crowd/web/joined.js"];

@@ -9,11 +9,11 @@ import pytest
 from playwright.sync_api import Page, Route
 
 from crowdml.privacy import CheckinPlace, DirectionMechanism
-from crowdml.privacy.direction_channel import FIELDS
+from crowdml.privacy.direction.channel import FIELDS
 from tests.browser.chromium import Watch
 from tests.browser.conftest import Browse
 from tests.browser.portals import Portal
-from tests.servers import make_task
+from tests.support.servers import make_task
 from tests.web.pages import Tabs, add_tasks, change_task, claim, version
 
 pytestmark = pytest.mark.xdist_group("tabs")

@@ -30,7 +30,7 @@ from crowdml.checks.programs import (
 )
 from crowdml.device import Outcome
 from crowdml.device.exchange import Exchange
-from crowdml.device.store import DeviceStore, WrittenCheckin
+from crowdml.device.storage.store import DeviceStore, WrittenCheckin
 from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.models import linear
 from crowdml.privacy import (
@@ -44,11 +44,11 @@ from crowdml.privacy import (
     NoiseMechanism,
     Role,
     epsilon_of,
-    noise_calibration,
     rho_of,
     sensitivity_steps,
 )
 from crowdml.privacy.choice import COIN
+from crowdml.privacy.noise import calibration as noise_calibration
 from crowdml.protocol import MECHANISMS
 from crowdml.types import Array, Ints
 from tests.privacy.pseudo import Pseudo

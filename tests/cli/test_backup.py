@@ -3,8 +3,8 @@
 import pytest
 
 from tests.cli.command import Here
-from tests.full_disk import full_disk
-from tests.servers import create, make_task
+from tests.support.full_disk import full_disk
+from tests.support.servers import create, make_task
 
 
 def test_there_and_back(quick: Here) -> None:

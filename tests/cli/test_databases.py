@@ -10,9 +10,9 @@ import typer
 from tests.cli.command import Here
 from tests.cli.test_usage import group, words
 from tests.device.fakes import MemoryTransport, join
-from tests.postgres import Postgres, running_postgres
 from tests.protocol.files import task_file
-from tests.servers import create, make_task
+from tests.support.postgres import Postgres, running_postgres
+from tests.support.servers import create, make_task
 
 GIVEN = {
     "name": "activity", "file": "file", "device": "x", "fingerprint": "ab", "url": "https://a",

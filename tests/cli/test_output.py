@@ -6,7 +6,7 @@ import pytest
 
 from crowdml.cli.output import write_file
 from crowdml.errors import InvalidInput
-from tests.full_disk import full_disk
+from tests.support.full_disk import full_disk
 
 
 def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from crowdml.errors import InvalidInput, Rejected, Untrusted
 from crowdml.learnt import write_model
 from tests.cli.command import Here
 from tests.learnt.models import KINDS, made
-from tests.servers import Process, checkin, create, enrol, make_task
+from tests.support.servers import Process, checkin, create, enrol, make_task
 
 LABELS = ("walk", "bus", "run")
 MODEL = made(make_task(target__labels=list(LABELS)), 5 * np.eye(3, 4), np.zeros(3))

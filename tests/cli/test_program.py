@@ -6,7 +6,7 @@ import pytest
 
 from crowdml.portal.pages.program import handed_out
 from tests.cli.command import Here
-from tests.servers import Portal
+from tests.support.servers import Portal
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ import pytest
 
 from crowdml.certificate import self_signed
 from tests.cli.command import Command, Here
-from tests.servers import PATIENCE, Wire, free_port
+from tests.support.servers import PATIENCE, Wire, free_port
 
 
 @contextmanager

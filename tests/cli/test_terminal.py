@@ -12,7 +12,7 @@ from crowdml.cli.console import Console
 from tests.cli.command import Here, Ran
 from tests.device.fakes import MemoryTransport
 from tests.device.puppet import Answer, Puppet, serving
-from tests.servers import Process, create, make_task
+from tests.support.servers import Process, create, make_task
 
 HIDDEN = "\x1b[8m\x9b8m\x7f\x00\r\n\u202e\u2066\u200b\u2028"
 SPELT = r"\x1b[8m\x9b8m\x7f\x00\r\n\u202e\u2066\u200b\u2028"

@@ -4,7 +4,7 @@ import hashlib
 import ssl
 from pathlib import Path
 
-from tests.authority import certify
+from tests.support.authority import certify
 
 __all__ = ["Certificates"]
 

@@ -20,7 +20,7 @@ from unittest.mock import patch
 from crowdml import one_file_device as standalone
 from tests.conformance.scene import RETRY_AFTER, Scene
 from tests.conformance.table import Seen
-from tests.servers import LABELS
+from tests.support.servers import LABELS
 
 __all__ = ["OneFileDevice"]
 

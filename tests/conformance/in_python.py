@@ -8,14 +8,14 @@ from typing import Any
 from unittest.mock import patch
 
 from crowdml.device import Account, Device, DeviceStore, Outcome, Waiting
-from crowdml.device.account import FILE
 from crowdml.device.membership import ALL_MADE, COPIED, LEFT
+from crowdml.device.storage.account import FILE
 from crowdml.errors import CrowdmlError
 from crowdml.privacy import Limits
 from tests.conformance.scene import BATCH, COST, Scene
 from tests.conformance.subject import PROBES
 from tests.conformance.table import Seen
-from tests.servers import LABELS
+from tests.support.servers import LABELS
 
 __all__ = ["PythonDevice"]
 

@@ -10,7 +10,7 @@ from typing import Any
 import crowdml
 from crowdml.protocol import PROBLEMS, Task, terms_hash
 from tests.device.puppet import Answer
-from tests.servers import make_task
+from tests.support.servers import make_task
 
 __all__ = ["APPLIED", "BATCH", "COST", "RETRY_AFTER", "Heard", "Scene", "Stage", "answer_of"]
 

@@ -14,7 +14,7 @@ from tests.conformance.conftest import Perform, every_device
 from tests.conformance.scene import BATCH, SIZE, Stage, problem
 from tests.conformance.table import Seen
 from tests.device.puppet import Answer
-from tests.servers import make_task
+from tests.support.servers import make_task
 
 OTHER = make_task(privacy__mechanism="direction").terms.text
 REFUSALS = (CrowdmlError, AssertionError, InPage)

@@ -17,7 +17,7 @@ from crowdml.protocol import MECHANISMS, Task
 from crowdml.simulation import Dataset, error_rate, load_activity, load_digits
 from tests.cli.command import Here
 from tests.docs.pages import blocks, page
-from tests.servers import Portal, make_task
+from tests.support.servers import Portal, make_task
 
 FIELDS = {
     "error", "central_error", "guess_error", "recall", "checkins", "devices",

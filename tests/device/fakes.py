@@ -24,7 +24,7 @@ from crowdml.protocol import (
     terms_hash,
 )
 from crowdml.types import Array, Ints
-from tests.checkins import DirectionCheckin, NoiseCheckin
+from tests.support.checkins import DirectionCheckin, NoiseCheckin
 
 __all__ = ["MemoryTransport", "SilentChance", "join", "one_hot"]
 

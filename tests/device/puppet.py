@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import msgspec
 
 from tests.device.fakes import MemoryTransport
-from tests.servers import PATIENCE, make_task
+from tests.support.servers import PATIENCE, make_task
 
 __all__ = ["Answer", "Puppet", "Script", "serving"]
 

@@ -43,13 +43,13 @@ from crowdml.privacy import (
     role_of,
     sensitivity_steps,
 )
-from crowdml.privacy.direction_channel import FIELDS
+from crowdml.privacy.direction.channel import FIELDS
 from crowdml.protocol import Terms, encode_parameters, terms_hash
 from crowdml.types import Array
 from tests.device.fakes import MemoryTransport, SilentChance, join, one_hot
 from tests.privacy.pseudo import Pseudo
 from tests.protocol.starts import make_start
-from tests.servers import LABELS, make_task
+from tests.support.servers import LABELS, make_task
 
 X = [0.1, 0.2, 0.3, 0.4]
 

@@ -91,7 +91,7 @@ def test_files_that_are_named() -> None:
 @pytest.mark.parametrize(
     ("text", "missing"),
     [
-        ("`crowdml/protocol/task.py`, `protocol/task.py`, `task.py`", []),
+        ("`crowdml/protocol/task/task.py`, `protocol/task/task.py`, `task.py`", []),
         ("`tests/docs/`, `docs/`", []),
         ("`crowdml/protocol/specs.py` and `specs.py`", ["crowdml/protocol/specs.py", "specs.py"]),
         ("In `crowdml/portal/`: `task.py`.", ["task.py"]),

@@ -30,14 +30,14 @@ from crowdml.protocol import (
     Terms,
     terms_hash,
 )
+from crowdml.protocol.features.sensor import Sensor
 from crowdml.protocol.mechanisms import MECHANISMS
 from crowdml.protocol.mechanisms.direction import DirectionTerms
 from crowdml.protocol.mechanisms.noise_terms import GaussianTerms, LaplaceTerms
-from crowdml.protocol.sensor import Sensor
 from crowdml.server.http.routes import ROUTES
-from tests.checkins import DirectionCheckin, NoiseCheckin
 from tests.docs.pages import blocks, inline, page, table_rows
-from tests.servers import make_task
+from tests.support.checkins import DirectionCheckin, NoiseCheckin
+from tests.support.servers import make_task
 
 PROTOCOL = page("docs/protocol.md")
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from crowdml.cli import app
 from crowdml.protocol import MECHANISMS, Sensor, Task
-from crowdml.protocol.task_file import COUNTERS, EVALUATORS, TaskFile
+from crowdml.protocol.task.task_file import COUNTERS, EVALUATORS, TaskFile
 from tests.docs.pages import page, table_rows
 from tests.examples.room import room_task
 

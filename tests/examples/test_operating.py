@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from crowdml.cli.device import CODES
+from crowdml.cli.device.commands import CODES
 from tests.docs.pages import ROOT
 from tests.docs.test_commands import KNOWN
 from tests.packaging.image import base, caddyfiles, secrets

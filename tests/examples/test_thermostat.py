@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.cli.command import environment
 from tests.examples.module import EXAMPLES
 from tests.examples.room import room_task
-from tests.servers import recompute, starter
+from tests.support.servers import recompute, starter
 
 
 def test_it_takes_part_and_leaves(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import msgspec
 
 from crowdml import one_file_device
 from crowdml.device.contribution import read_errors
-from crowdml.device.link import read_link
+from crowdml.device.network.link import read_link
 from crowdml.device.sources.address import (
     ListenAddress,
     is_address,
@@ -52,7 +52,7 @@ from crowdml.protocol import (
     read_problem,
 )
 from crowdml.server.http.body import decode
-from tests.servers import make_directed, make_task
+from tests.support.servers import make_directed, make_task
 
 __all__ = ["PARSERS", "enter"]
 

@@ -19,7 +19,7 @@ from crowdml.privacy import DirectionEvent, NoiseMessage
 from crowdml.protocol import Task
 from crowdml.server.database.entry import LogEntry
 from crowdml.types import Ints
-from tests.servers import PATIENCE, Process, make_directed, make_task
+from tests.support.servers import PATIENCE, Process, make_directed, make_task
 
 __all__ = ["FEATURES", "PARITY", "Collector", "log_of", "numbered", "telltale", "uses"]
 

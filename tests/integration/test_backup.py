@@ -15,8 +15,8 @@ from crowdml.server.database import schema
 from crowdml.server.database.opening import open_database
 from crowdml.server.operation.backup import COPIED, back_up, restore
 from tests.cli.command import soon
-from tests.postgres import running_postgres
-from tests.servers import LABELS, Portal, create, make_directed, make_task, recompute
+from tests.support.postgres import running_postgres
+from tests.support.servers import LABELS, Portal, create, make_directed, make_task, recompute
 
 DEVICES = 3
 

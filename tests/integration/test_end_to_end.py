@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from crowdml.cli.task_start import read_named_start
+from crowdml.cli.task.start import read_named_start
 from crowdml.device import Device, Outcome
 from crowdml.learnt import write_start
 from crowdml.privacy import Limits
@@ -16,7 +16,7 @@ from crowdml.server.operation.backup import back_up, restore
 from tests.integration.crowd import log_of
 from tests.protocol.files import task_file
 from tests.protocol.starts import make_start
-from tests.servers import LABELS, Process, Start, make_directed, make_task, recompute
+from tests.support.servers import LABELS, Process, Start, make_directed, make_task, recompute
 
 LIMITS = Limits(1e9, 1e9)
 PILOT: dict[str, str | None] = {

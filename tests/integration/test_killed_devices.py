@@ -20,14 +20,14 @@ import pytest
 from crowdml.device import Device
 from crowdml.protocol import Task
 from crowdml.server.database.entry import LogEntry
-from tests.brokers import Mosquitto, broker_in, eventually
 from tests.cli.command import COMMAND, environment
 from tests.device import dying
-from tests.device.alone import PROGRAM, Alone, line
 from tests.device.fakes import one_hot
 from tests.integration.crowd import FEATURES, PARITY, Collector, log_of, numbered, telltale, uses
-from tests.listening import STEPS as LISTENING_STEPS
-from tests.servers import LABELS, PATIENCE, Process, Start, make_directed
+from tests.one_file_device.alone import PROGRAM, Alone, line
+from tests.support.brokers import Mosquitto, broker_in, eventually
+from tests.support.killed_command import STEPS as LISTENING_STEPS
+from tests.support.servers import LABELS, PATIENCE, Process, Start, make_directed
 
 STEPS = ["checked out", "sanitised", "stored", "booked", "sent", "acknowledged"]
 PER_ROUND = 5

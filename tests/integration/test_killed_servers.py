@@ -23,9 +23,9 @@ import pytest
 
 from crowdml.protocol import Task
 from crowdml.server import Store
-from tests.brokers import eventually
-from tests.postgres import Postgres, running_postgres
-from tests.servers import (
+from tests.support.brokers import eventually
+from tests.support.postgres import Postgres, running_postgres
+from tests.support.servers import (
     Process,
     Wire,
     checkin,

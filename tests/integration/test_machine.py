@@ -38,7 +38,7 @@ from crowdml.server import Settings, Store
 from crowdml.server.http.routes import create_app
 from crowdml.server.service.service import Service
 from tests.integration.crowd import FEATURES, PARITY, telltale, uses
-from tests.servers import create
+from tests.support.servers import create
 
 RUNS = int(os.environ.get("RUNS", "15"))
 BATCH = 3

@@ -13,7 +13,7 @@ import pytest
 from crowdml.device import Device, Outcome, Waiting
 from tests.device.fakes import one_hot
 from tests.integration.crowd import FEATURES, PARITY, log_of, telltale, uses
-from tests.servers import PATIENCE, Start
+from tests.support.servers import PATIENCE, Start
 
 
 class Wirecutter:

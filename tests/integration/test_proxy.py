@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from crowdml.device import Device
-from tests.device.alone import Alone, line
-from tests.nginx import Nginx, addresses
-from tests.servers import LABELS, PATIENCE, Portal, create, make_directed, make_task
+from tests.one_file_device.alone import Alone, line
+from tests.support.nginx import Nginx, addresses
+from tests.support.servers import LABELS, PATIENCE, Portal, create, make_directed, make_task
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers import PATIENCE, Portal, Wire, checkin, create, enrol, make_task
+from tests.support.servers import PATIENCE, Portal, Wire, checkin, create, enrol, make_task
 
 CLIENTS = 4
 TASK = make_task()

@@ -12,7 +12,7 @@ import pytest
 from crowdml.learning import Evidence, StoppingRule
 from crowdml.learning.stopping import ONE, ExpectedReport, WindowSums, student_t
 from crowdml.privacy import CountedLaw, Mechanism
-from tests.servers import make_directed, make_task
+from tests.support.servers import make_directed, make_task
 
 
 class Shown:

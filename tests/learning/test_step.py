@@ -10,7 +10,7 @@ import pytest
 from crowdml.learning import CheckinStep, LearningState, StoppingRule, Totals
 from crowdml.optim import OPTIMIZERS, constant, sgd
 from crowdml.privacy import Reading
-from tests.servers import make_directed, make_task
+from tests.support.servers import make_directed, make_task
 
 STEPS = 250
 """More steps than are remembered, so that lengths and error counts are forgotten, too."""

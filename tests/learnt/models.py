@@ -11,7 +11,7 @@ from crowdml.server.log.published import Published
 from crowdml.server.results.export import learnt_model
 from crowdml.types import Array
 from tests.server.learning import entry
-from tests.servers import make_directed, make_task
+from tests.support.servers import make_directed, make_task
 
 __all__ = ["KINDS", "features", "fold_of", "learnt", "made"]
 

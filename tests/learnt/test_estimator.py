@@ -15,7 +15,7 @@ from crowdml.learnt import LearntRegressor, LearntSoftmax, write_model
 from crowdml.types import Array
 from tests.cli.command import environment
 from tests.learnt.models import KINDS, features, learnt, made
-from tests.servers import make_task
+from tests.support.servers import make_task
 
 X = features()
 BY_FIRST = make_task(target__labels=["walk", "bus", "run"])

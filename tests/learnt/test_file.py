@@ -17,7 +17,7 @@ from crowdml.server.results.export import learnt_model
 from crowdml.tables import read_arrays
 from crowdml.types import Array
 from tests.learnt.models import KINDS, features, fold_of, learnt
-from tests.servers import make_task
+from tests.support.servers import make_task
 
 EVERY = pytest.mark.parametrize("task", KINDS.values(), ids=list(KINDS))
 FACTS = ("task", "version", "terms_sha256", "mechanism", "epsilon", "delta", "unit", "norm")

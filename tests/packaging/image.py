@@ -109,7 +109,7 @@ def secrets(listed: str, folder: Path) -> dict[str, Path]:
 def check() -> None:
     """Run the image's server on PostgreSQL; check its user, its answers and how it ends."""
     from crowdml.demo import free_port
-    from tests.postgres import running_postgres
+    from tests.support.postgres import running_postgres
 
     check_files()
     with running_postgres() as postgres, container() as (name, root):

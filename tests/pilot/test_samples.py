@@ -8,7 +8,7 @@ import pytest
 from crowdml.errors import InvalidInput
 from crowdml.pilot import read_samples
 from crowdml.tables import Table, read_table
-from tests.servers import make_task
+from tests.support.servers import make_task
 
 NAMED: dict[str, Any] = {"features__count": 2, "features__names": ["light", "warmth"]}
 LABELS: dict[str, Any] = {"target__labels": ["cold", "warm"]}

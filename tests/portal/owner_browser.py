@@ -12,8 +12,8 @@ from typing import ClassVar
 from urllib.parse import urlencode
 
 from crowdml.portal.pages import planner
-from tests import servers
-from tests.servers import PATIENCE, Reply, Wire
+from tests.support import servers
+from tests.support.servers import PATIENCE, Reply, Wire
 
 __all__ = ["NAME", "PASSWORD", "Browser", "Portal", "fields_of", "text_of", "wrong_inputs"]
 

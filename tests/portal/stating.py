@@ -25,7 +25,7 @@ from crowdml.server.database.store import DeviceRow
 from crowdml.server.results.card import model_card
 from tests.portal.owner_browser import Portal
 from tests.server.learning import arrivals, new_learner
-from tests.servers import create, make_task
+from tests.support.servers import create, make_task
 
 __all__ = ["TASKS", "Stated", "Stating", "stating"]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from crowdml.errors import CrowdmlError
 from crowdml.privacy import GAUSSIAN, LAPLACE, Law
-from crowdml.privacy.noise import measurement
+from crowdml.privacy.noise_source import measurement
 from tests.privacy import law as definition
 from tests.privacy.spy import Spy
 

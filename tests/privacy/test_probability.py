@@ -16,8 +16,8 @@ from crowdml.privacy import (
     Roles,
     best_closest,
 )
-from crowdml.privacy.direction_channel import FIELDS
-from crowdml.privacy.shown_message import WatchedMinibatch
+from crowdml.privacy.direction.channel import FIELDS
+from crowdml.privacy.shown.message import WatchedMinibatch
 from crowdml.types import Array
 
 SIZE, CLASSES = 6, 3

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from crowdml.privacy import LAPLACE, Choice, DirectionMechanism, Levels, Loss, NoiseMechanism
-from crowdml.privacy.direction_stand_in import draw_pulls
+from crowdml.privacy.direction.stand_in import draw_pulls
 from crowdml.privacy.stand_in import StandIn
 from crowdml.types import Array, Ints
 

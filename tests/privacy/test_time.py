@@ -17,7 +17,7 @@ import tests.vectors
 from crowdml.device.for_you import tally
 from crowdml.models import MODELS, Minibatch
 from crowdml.privacy import CheckinPlace, Codebook, DirectionMechanism, SystemChance, bound_features
-from crowdml.privacy.codebook import FINEST, in_whole_numbers
+from crowdml.privacy.direction.codebook import FINEST, in_whole_numbers
 from crowdml.privacy.features import check_target
 from crowdml.types import Array
 
@@ -118,7 +118,7 @@ def test_counting_finds_what_the_loop_must_not_read(monkeypatch: pytest.MonkeyPa
     """Check that the counts above can fail, by using the gradient without rounding."""
     monkeypatch.setattr("crowdml.models.softmax.SMALLEST_EXPONENT", -math.inf)
     monkeypatch.setattr(
-        "crowdml.privacy.direction_channel.in_whole_numbers", lambda u: (u, float(np.sum(u)))
+        "crowdml.privacy.direction.channel.in_whole_numbers", lambda u: (u, float(np.sum(u)))
     )
     (u,), _ = watch(CASES[0], monkeypatch)
     assert has_subnormals(u)

@@ -10,7 +10,7 @@ __all__ = ["make_start"]
 
 
 def make_start(labels: tuple[str, ...] = ("still", "walk", "run"), **changes: Any) -> Start:
-    """Make a start for the tasks of `tests.servers`, also for mechanisms that bound in L2."""
+    """Make a start for the tasks of the test servers, also for mechanisms that bound in L2."""
     weights = np.linspace(-1.0, 1.0, 4 * max(len(labels), 1)).reshape(-1, 4)
     facts: dict[str, Any] = {
         "kind": "softmax" if labels else "ridge",

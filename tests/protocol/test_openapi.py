@@ -29,8 +29,8 @@ from crowdml.protocol import (
     terms_hash,
 )
 from crowdml.server.http.routes import ROUTES
-from tests.checkins import DirectionCheckin, NoiseCheckin
 from tests.protocol.files import task_file
+from tests.support.checkins import DirectionCheckin, NoiseCheckin
 
 DOCUMENT: dict[str, Any] = json.loads(msgspec.json.encode(openapi("1.2.3")))
 METHODS = {"get", "post", "delete", "put", "patch"}

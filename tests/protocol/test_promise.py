@@ -14,7 +14,7 @@ from crowdml import one_file_device as standalone
 from crowdml.privacy import PRIVATE_UP_TO, Loss, Role
 from crowdml.protocol import LEVELS, Promise, Terms
 from crowdml.protocol.figures import at_most_times, certainty, percent_sure, written_epsilon
-from tests.servers import make_task
+from tests.support.servers import make_task
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "promise.json").read_text())
 MOTION = {"features__count": 33, "features__sensor.kind": "motion"}

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from crowdml.errors import InvalidTask, Mistake
 from crowdml.phrase import Phrase
 from crowdml.protocol import Review, Task, Terms, fields_of, rule
-from crowdml.protocol.task_file import TaskFile
-from tests.checkins import NoiseCheckin
+from crowdml.protocol.task.task_file import TaskFile
 from tests.protocol.files import FIELDS, task_file
-from tests.protocol.test_messages import GOOD
 from tests.protocol.test_wording import BANNED
+from tests.protocol.wire.test_messages import GOOD
+from tests.support.checkins import NoiseCheckin
 
 NAME = (
     "must be 1 to 63 lower-case letters, digits and hyphens, with no hyphen first, and no name "

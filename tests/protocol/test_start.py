@@ -13,7 +13,7 @@ from crowdml.privacy import Role
 from crowdml.protocol import MECHANISMS, Task, Terms
 from tests.protocol.files import task_file
 from tests.protocol.starts import make_start
-from tests.servers import make_directed, make_task
+from tests.support.servers import make_directed, make_task
 
 NUMBER: dict[str, Any] = {"target__labels": None, "model__clip": 1.0, "target__scale": 30.0}
 

@@ -10,7 +10,7 @@ from crowdml.errors import InvalidInput, InvalidTask
 from crowdml.privacy import Loss, NoiseMechanism, epsilon_of
 from crowdml.protocol import Task, Terms, terms_hash
 from tests.protocol.files import REGRESSION, task_file
-from tests.servers import make_task
+from tests.support.servers import make_task
 
 TERMS = Task.from_toml(task_file()).terms
 GAUSSIAN = Task.from_toml(task_file({"privacy.mechanism": '"gaussian"'})).terms

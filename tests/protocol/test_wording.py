@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from crowdml.phrase import Phrase
 from crowdml.protocol import Enrol, Terms, fields_of
-from crowdml.protocol.task_file import TaskFile
+from crowdml.protocol.task.task_file import TaskFile
 from crowdml.protocol.wording import cut, in_words, shown
-from tests.checkins import DirectionCheckin, NoiseCheckin
+from tests.support.checkins import DirectionCheckin, NoiseCheckin
 
 ONE_X = {"words": Phrase("one x")}
 BANNED = re.compile(r"`|\b(regex|objects?|arrays?|msgspec|expected|matching|str|int|required)\b")

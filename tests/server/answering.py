@@ -9,8 +9,8 @@ from crowdml.privacy import CheckinPlace, DirectionMechanism, NoiseMechanism, Ro
 from crowdml.protocol import Task
 from crowdml.server.database.store import DeviceRow
 from crowdml.server.log.decision import Arrival
-from tests.checkins import DirectionCheckin
 from tests.server.learning import message, noisy
+from tests.support.checkins import DirectionCheckin
 
 __all__ = ["miscounting", "people", "responding"]
 

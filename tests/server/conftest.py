@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from crowdml.server import Store
-from tests.postgres import Postgres, running_postgres
 from tests.server.refusing import Bench
-from tests.servers import (
+from tests.support.postgres import Postgres, running_postgres
+from tests.support.servers import (
     Process,
     Wire,
     checkin,

@@ -16,8 +16,8 @@ from crowdml.server.database.tokens import token_sha256
 from crowdml.server.log.decision import Arrival
 from crowdml.server.log.fold import Fold
 from crowdml.server.log.learner import Learner
-from tests.checkins import DirectionCheckin, NoiseCheckin
-from tests.servers import checkin, directed
+from tests.support.checkins import DirectionCheckin, NoiseCheckin
+from tests.support.servers import checkin, directed
 
 __all__ = [
     "arrivals",

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from crowdml.protocol import PROBLEMS, Task
-from tests.servers import Process, Reply, Wire, problem_kind, rows
+from tests.support.servers import Process, Reply, Wire, problem_kind, rows
 
 __all__ = ["MISSING", "OUT_OF_RANGE", "WRONG_TYPES", "Bench", "cases"]
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.servers import PATIENCE, Process, Wire, create, make_task
+from tests.support.servers import PATIENCE, Process, Wire, create, make_task
 
 __all__ = ["BEAT", "Series", "await_that", "nodes", "scrape", "total"]
 

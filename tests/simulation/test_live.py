@@ -15,9 +15,9 @@ from crowdml.server.log.fold import Fold
 from crowdml.simulation import Learning
 from crowdml.simulation.fold import checkin_step
 from crowdml.simulation.rule import Rule
-from crowdml.simulation.undelayed import one_by_one
-from tests.servers import make_task
+from crowdml.simulation.schedule.undelayed import one_by_one
 from tests.simulation.toy import numbers
+from tests.support.servers import make_task
 
 NOISY = [name for name in MECHANISMS if name != "direction"]
 CHECKINS, DEVICES, TRAINING, EPSILON = 60, 20, 3, 4.0

@@ -14,7 +14,7 @@ from crowdml.errors import InvalidInput, Unreachable
 from crowdml.learnt import read_model, read_start
 from crowdml.privacy import Limits
 from crowdml.tables import read_arrays
-from tests.servers import make_task
+from tests.support.servers import make_task
 
 MOST = 1_000_000
 

@@ -44,7 +44,7 @@ from crowdml.privacy import (
     quantize,
     sensitivity_steps,
 )
-from crowdml.privacy.codebook import in_whole_numbers
+from crowdml.privacy.direction.codebook import in_whole_numbers
 from crowdml.protocol import (
     Checkout,
     Estimate,
@@ -59,7 +59,7 @@ from crowdml.protocol import (
     terms_hash,
 )
 from crowdml.protocol.figures import chance, error_said, estimate_said, percent_sure, significant
-from crowdml.protocol.messages import checkin_type
+from crowdml.protocol.wire.messages import checkin_type
 from crowdml.types import Array, Flags, Ints
 
 __all__ = [

@@ -9,7 +9,7 @@ from contextlib import closing
 from playwright.sync_api import Page, Request, Route
 
 from crowdml.protocol import TERMS_HEADER, Task, terms_hash
-from tests.servers import Portal, create
+from tests.support.servers import Portal, create
 
 __all__ = ["Tabs", "add_tasks", "change_task", "claim", "version"]
 

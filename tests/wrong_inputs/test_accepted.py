@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from crowdml import Device, Limits, Task
-from crowdml.device.link import read_link
+from crowdml.device.network.link import read_link
 from crowdml.device.sources import feed
 from crowdml.server import Settings
 from crowdml.sklearn import CrowdClassifier
 from tests.device.fakes import MemoryTransport, join
 from tests.protocol.files import task_file
-from tests.servers import make_task
+from tests.support.servers import make_task
 from tests.wrong_inputs import (
     test_command_line,
     test_estimators,

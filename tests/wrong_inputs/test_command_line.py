@@ -13,7 +13,7 @@ import pytest
 from tests.cli.command import Here
 from tests.device.fakes import MemoryTransport, join
 from tests.protocol.files import STEPS, task_file
-from tests.servers import create, make_task
+from tests.support.servers import create, make_task
 from tests.wrong_inputs.refusing import RAW
 
 ERRORS = {

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from crowdml.protocol import PROBLEMS
-from tests.servers import Process, Wire, checkin, create, enrol, make_task, problem_kind
+from tests.support.servers import Process, Wire, checkin, create, enrol, make_task, problem_kind
 from tests.wrong_inputs.refusing import RAW
 
 CHECKINS = "/v1/tasks/activity/checkins"

@@ -15,7 +15,7 @@ import pytest
 
 from crowdml import Device, Limits, load_model
 from crowdml.device import DeviceStore, Waiting
-from crowdml.device.link import read_link
+from crowdml.device.network.link import read_link
 from crowdml.device.sources import feed
 from crowdml.errors import (
     CrowdmlError,
@@ -31,7 +31,7 @@ from crowdml.protocol import Task, Terms, rejected
 from crowdml.server import Settings, Store
 from tests.device.fakes import MemoryTransport, join
 from tests.learnt.models import made
-from tests.servers import make_task
+from tests.support.servers import make_task
 from tests.wrong_inputs.refusing import expect
 
 NAN = math.nan

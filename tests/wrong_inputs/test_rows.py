@@ -17,7 +17,7 @@ from crowdml.device.sources.mqtt.topic import LARGEST, _Reader
 from crowdml.errors import CrowdmlError, InvalidSample
 from crowdml.tables import read_dialect
 from tests.device.fakes import MemoryTransport, join
-from tests.servers import make_task
+from tests.support.servers import make_task
 from tests.wrong_inputs.refusing import RAW
 
 GOOD = "0.1,0.2,0.3,0.4,walk"

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from crowdml.device.device import Device
 from crowdml.device.outcome import Outcome
-from crowdml.device.position import Position
 from crowdml.device.sources.files import SourcePlace, read_source
 from crowdml.device.sources.first_rows import LOOKED_AT, FirstRowsCheck
 from crowdml.device.sources.form import Sample, SampleForm
 from crowdml.device.sources.recording import read_recording
+from crowdml.device.storage import Position
 from crowdml.errors import InvalidSample
 from crowdml.tables import CsvDialect, check_kind
 

@@ -8,9 +8,8 @@ from itertools import chain
 from pathlib import Path
 from typing import IO
 
-from crowdml.device.account import Trail
-from crowdml.device.position import Position
 from crowdml.device.sources.form import Sample, SampleForm
+from crowdml.device.storage import Position, Trail
 from crowdml.errors import InvalidInput, InvalidSample
 
 LONGEST_LINE = 2**24

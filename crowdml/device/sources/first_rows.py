@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from crowdml.device.device import Device
-from crowdml.device.store import DeviceStore
+from crowdml.device.storage import DeviceStore
 from crowdml.errors import DoubtfulRows, InvalidSample
 from crowdml.privacy import bound_rows
 from crowdml.protocol import MOST_SCALES, Features, Readings, Terms

@@ -8,16 +8,14 @@ from hashlib import sha256
 
 import msgspec
 
-from crowdml.device.account import Trail
 from crowdml.device.agreement import Agreement
 from crowdml.device.outcome import Outcome
-from crowdml.device.position import Position, TakenBefore
 from crowdml.device.sources.feed import SourceCounts
 from crowdml.device.sources.first_rows import LiveRowsCheck
 from crowdml.device.sources.formats import FORMATS, SECOND, Batch, SensorLogger, settings_link
 from crowdml.device.sources.sensing import TakenSample, rarer
 from crowdml.device.sources.stream import SKEW, Label, Stream, StreamMemory
-from crowdml.device.store import DeviceStore
+from crowdml.device.storage import DeviceStore, Position, TakenBefore, Trail
 from crowdml.device.values import label_of
 from crowdml.errors import DeviceError, DoubtfulRows, InvalidInput, InvalidSample
 from crowdml.protocol import Sensor, Terms

@@ -9,10 +9,9 @@ from crowdml.privacy import Unit
 from crowdml.protocol import MECHANISMS, CollectionSpec, OptimizerSpec, Task
 from crowdml.simulation.advice.advice import LIARS, ExpectedCrowd, Option
 from crowdml.simulation.advice.interval import error_interval
-from crowdml.simulation.arrivals import Presence
 from crowdml.simulation.curve import Curve
-from crowdml.simulation.delays import uniform_delay
 from crowdml.simulation.plan import Plan
+from crowdml.simulation.schedule import Presence, uniform_delay
 from crowdml.simulation.settings import Crowd, Learning
 
 MOST_SAMPLES = 400_000

@@ -19,7 +19,7 @@ PAIRS, FOURS, EIGHTS = (
     np.uint64(n) for n in (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F)
 )
 MEAN, DEVIATION = 4, np.float32(math.sqrt(2.0))
-"""The law of the number of ones in a byte, as in `crowdml/privacy/codebook.py`."""
+"""The law of the number of ones in a byte, as in `crowdml/privacy/direction/codebook.py`."""
 
 
 @njit(fastmath=True, nogil=True, cache=True)

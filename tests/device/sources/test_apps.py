@@ -51,10 +51,10 @@ from experiments.sources.apps import (
     sensor_logger,
     termux_session,
 )
-from tests.brokers import broker_in, eventually
 from tests.device.fakes import MemoryTransport, join
 from tests.docs.pages import ROOT
-from tests.servers import PATIENCE, free_port, make_task
+from tests.support.brokers import broker_in, eventually
+from tests.support.servers import PATIENCE, free_port, make_task
 
 SECONDS = 40
 MOMENTS = record(SECONDS, stretch=10)

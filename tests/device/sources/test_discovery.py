@@ -16,9 +16,9 @@ from crowdml.device.sources.mqtt.broker import Broker
 from crowdml.device.sources.mqtt.discovery import Discovery
 from crowdml.device.sources.mqtt.topic import client_of, listen
 from crowdml.errors import Unreachable
-from tests.brokers import TOPIC, Mosquitto, broker_in, eventually
 from tests.device.fakes import MemoryTransport, join
-from tests.servers import PATIENCE, make_directed, make_task
+from tests.support.brokers import TOPIC, Mosquitto, broker_in, eventually
+from tests.support.servers import PATIENCE, make_directed, make_task
 
 KEYS = ["state", "samples", "checkins", "epsilon"]
 

@@ -14,7 +14,7 @@ from crowdml.device.sources.mqtt.topic import _Reader
 from crowdml.errors import DoubtfulRows
 from crowdml.protocol import Features
 from tests.device.fakes import MemoryTransport, join
-from tests.servers import make_directed, make_task
+from tests.support.servers import make_directed, make_task
 
 ROOM: dict[str, Any] = {
     "count": 2, "names": ["light", "warmth"], "center": [300.0, 21.0], "scale": [250.0, 3.0],

@@ -19,9 +19,9 @@ from crowdml.device.sources.mqtt.broker import Broker
 from crowdml.device.sources.mqtt.topic import LARGEST, client_of, listen
 from crowdml.errors import CrowdmlError, DeviceError, InvalidInput, Unreachable, Untrusted
 from crowdml.privacy import Limits
-from tests.brokers import TOPIC, Mosquitto, broker_in, eventually
 from tests.device.fakes import MemoryTransport, join
-from tests.servers import PATIENCE, free_port, make_directed, make_task
+from tests.support.brokers import TOPIC, Mosquitto, broker_in, eventually
+from tests.support.servers import PATIENCE, free_port, make_directed, make_task
 
 
 @pytest.fixture

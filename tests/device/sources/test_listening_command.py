@@ -22,14 +22,14 @@ import pytest
 import segno
 
 from crowdml.certificate import certificate_fingerprint
-from crowdml.cli import device_live
+from crowdml.cli.device import run_app
 from crowdml.device import DeviceStore
 from crowdml.device.sources import Intake, ListenAddress, Listener
 from crowdml.device.sources.formats import settings_link
 from crowdml.protocol import Task
 from experiments.sources.apps import LABELS, record, sensor_logger
 from tests.device.fakes import MemoryTransport, join
-from tests.servers import PATIENCE, free_port, make_task
+from tests.support.servers import PATIENCE, free_port, make_task
 
 MESSAGES = [message.body for message in sensor_logger(record(20, stretch=10))]
 UNTRUSTING = ssl.create_default_context()
@@ -162,14 +162,14 @@ def test_the_page_has_the_address_of_this_moment(
 ) -> None:
     """Start before the network does, as a service may: the page is right afterwards."""
     host = "raspberrypi"
-    monkeypatch.setattr(device_live, "_host_for_others", lambda _: host)
+    monkeypatch.setattr(run_app, "_host_for_others", lambda _: host)
     file, address = tmp_path / "device", ListenAddress("http", "0.0.0.0", free_port())
     with (
         closing(join(file, MemoryTransport(task_of()))) as device,
         closing(DeviceStore(file)) as store,
     ):
         intake = Intake(store, "sensor-logger")
-        listener = device_live._open(device, file, address, intake, lambda error: None)
+        listener = run_app._open(device, file, address, intake, lambda error: None)
         assert isinstance(listener, Listener)
         assert "http://raspberrypi:" in listener.page("")
         host = "192.168.1.7"

@@ -38,11 +38,11 @@ from experiments.sources.apps import (
     sensor_logger,
     termux_session,
 )
-from tests.brokers import broker_in
-from tests.device.alone import Alone
 from tests.device.fakes import MemoryTransport, join
 from tests.device.puppet import Puppet, serving
-from tests.servers import PATIENCE, free_port, make_directed, make_task
+from tests.one_file_device.alone import Alone
+from tests.support.brokers import broker_in
+from tests.support.servers import PATIENCE, free_port, make_directed, make_task
 
 MOMENTS = record(20, stretch=10)
 MESSAGES = [message.body for message in sensor_logger(MOMENTS)]

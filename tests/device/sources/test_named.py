@@ -13,7 +13,7 @@ from crowdml.errors import InvalidInput, InvalidSample
 from crowdml.protocol import Features
 from crowdml.tables import CsvDialect
 from tests.device.fakes import MemoryTransport, join
-from tests.servers import make_task
+from tests.support.servers import make_task
 
 LABELS = ["still", "walk"]
 NAMES = ("light", "warmth")

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 from crowdml.device import SourcePlace, read_source
-from crowdml.device.position import Position
 from crowdml.device.sources.form import SampleForm
+from crowdml.device.storage.position import Position
 from crowdml.errors import InvalidInput, InvalidSample
 
 read_csv, read_json_lines = SampleForm().read_csv, SampleForm().read_json_lines

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.portal.owner_browser import Portal
-from tests.servers import create, make_task
+from tests.support.servers import create, make_task
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 from crowdml.portal.words import Facts, Outlook, advice, speaking
 from crowdml.protocol import Estimate, State, Statistics, Task
 from crowdml.server.log import Course
-from tests.servers import make_task
+from tests.support.servers import make_task
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from crowdml.server.http.proxies import PublicAddress
 from crowdml.server.service.service import Service
 from crowdml.server.throttle import Throttle
 from tests.portal.calling import call
-from tests.servers import make_task
+from tests.support.servers import make_task
 
 FORM = urlencode({"name": "ana", "password": "wrong word"}).encode()
 MODULES = [

@@ -16,7 +16,7 @@ from tests.browser.portals import Crowd
 from tests.docs.pages import ROOT
 from tests.portal.owner_browser import Portal, text_of
 from tests.portal.words.test_consent import QUESTIONS
-from tests.servers import PATIENCE, Reply, create, make_task
+from tests.support.servers import PATIENCE, Reply, create, make_task
 
 MOTION: dict[str, Any] = {"features__sensor.kind": "motion"}
 TYPED: dict[str, Any] = {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crowdml.cli.task_starter import STARTER
+from crowdml.cli.task.starter import STARTER
 from crowdml.errors import InvalidTask
 from crowdml.portal.pages.owner.creation import LABELS
 from crowdml.portal.pages.owner.document import task_toml
@@ -18,7 +18,7 @@ from crowdml.portal.words.language import catalogue, speaking
 from crowdml.privacy import DirectionMechanism, Roles
 from crowdml.protocol import MISSING, Features, Sensor, Task, terms_hash
 from crowdml.protocol import fields_of as fields_of_document
-from crowdml.protocol.task_file import TaskFile
+from crowdml.protocol.task.task_file import TaskFile
 from tests.portal.owner_browser import (
     NAME,
     PASSWORD,
@@ -27,7 +27,7 @@ from tests.portal.owner_browser import (
     text_of,
     wrong_inputs,
 )
-from tests.servers import create, rows
+from tests.support.servers import create, rows
 
 FORM = DEFAULTS | {
     "name": "steps",

@@ -10,7 +10,7 @@ import pytest
 from crowdml.learnt import read_start
 from crowdml.portal.pages.owner.posted import LARGEST_FILE
 from tests.portal.owner_browser import Browser, Portal, fields_of, text_of
-from tests.servers import Reply
+from tests.support.servers import Reply
 
 WORDS = {
     "name": "warmth",

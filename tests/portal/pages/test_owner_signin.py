@@ -11,7 +11,7 @@ import pytest
 
 from crowdml.portal.pages.owner.signin import safe_next
 from tests.portal.owner_browser import NAME, PASSWORD, Portal, fields_of, text_of
-from tests.servers import create, make_task, rows
+from tests.support.servers import create, make_task, rows
 
 WRONG = "This name and password do not belong together."
 

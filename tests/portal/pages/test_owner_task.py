@@ -15,7 +15,7 @@ from crowdml.portal.pages.owner.task_page import Invite
 from crowdml.protocol import EDITABLE
 from crowdml.server.log import ENDED
 from tests.portal.owner_browser import NAME, Browser, Portal, fields_of, text_of, wrong_inputs
-from tests.servers import (
+from tests.support.servers import (
     Reply,
     checkin,
     create,

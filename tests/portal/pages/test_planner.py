@@ -17,7 +17,7 @@ from crowdml.portal.words.expectation import Expectation, PlannedCost, PlannedOp
 from crowdml.portal.words.language import speaking
 from crowdml.protocol import Task
 from tests.protocol.files import STEPS
-from tests.servers import PATIENCE
+from tests.support.servers import PATIENCE
 
 TASK = STEPS.replace("batch = 7", "batch = 10") + "[stop]\nupdates = 80\n"
 LABELS = 'labels = ["a", "b"]'

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from crowdml.portal.pages.program import handed_out, program_files
-from tests.device.alone import PROGRAM, Alone, line
 from tests.docs.pages import ROOT
-from tests.servers import Portal, create, make_directed, make_task
+from tests.one_file_device.alone import PROGRAM, Alone, line
+from tests.support.servers import Portal, create, make_directed, make_task
 
 SENSED: dict[str, Any] = {"features__sensor.kind": "motion"}
 NAME = "With nothing but Python"

@@ -17,7 +17,7 @@ from crowdml.portal.words.example import make_example
 from crowdml.protocol import Estimate, State, Statistics, terms_hash
 from crowdml.server.log.history import Course
 from tests.portal.owner_browser import Portal
-from tests.servers import create, make_task
+from tests.support.servers import create, make_task
 
 LARGE: dict[str, dict[str, Any]] = {
     "samples": {

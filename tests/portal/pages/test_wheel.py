@@ -18,7 +18,7 @@ import pytest
 from crowdml.portal.pages.wheel import own_wheel, package_files
 from tests.docs.pages import ROOT
 from tests.docs.test_commands import KNOWN
-from tests.servers import Portal, create, make_directed, make_task
+from tests.support.servers import Portal, create, make_directed, make_task
 
 PIP = f"{sys.executable} -m pip install --quiet --no-deps --no-index --no-compile --target here"
 

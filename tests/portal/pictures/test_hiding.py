@@ -13,7 +13,7 @@ from crowdml.portal.pictures.hiding import hiding, sliders
 from crowdml.portal.pictures.noise_hiding import NoiseHiding
 from crowdml.privacy import Levels, NoiseMechanism
 from crowdml.protocol import Terms
-from tests.servers import make_task
+from tests.support.servers import make_task
 
 
 def terms(mechanism: str, **changes: Any) -> Terms:

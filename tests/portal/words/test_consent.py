@@ -11,7 +11,7 @@ from crowdml.protocol import Task
 from crowdml.protocol.figures import written_epsilon
 from tests.docs.pages import ROOT
 from tests.portal.owner_browser import Portal, text_of
-from tests.servers import create, make_task
+from tests.support.servers import create, make_task
 
 FILES = sorted((ROOT / "examples").glob("*.toml"))
 EXAMPLES = [

@@ -10,9 +10,9 @@ import pytest
 
 from crowdml.portal.words.example import Example, ExampleMessage, make_example
 from crowdml.privacy import CheckinPlace, DirectionMechanism, DirectionMessage, Role, role_of
-from crowdml.privacy.direction_channel import FIELDS
+from crowdml.privacy.direction.channel import FIELDS
 from crowdml.protocol import Terms, checkin_type, terms_hash
-from tests.servers import make_task
+from tests.support.servers import make_task
 
 NOISELESS: dict[str, Any] = {"privacy__epsilon": float("inf")}
 

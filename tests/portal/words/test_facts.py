@@ -16,7 +16,7 @@ from crowdml.portal.words.performance import Performance
 from crowdml.protocol import Estimate, State, Statistics
 from crowdml.server.compression import compress
 from crowdml.server.log.history import Course, ErrorPoint, Point
-from tests.servers import make_task
+from tests.support.servers import make_task
 
 DIRECTION: dict[str, Any] = {"privacy__mechanism": "direction"}
 NOTHING = Statistics(

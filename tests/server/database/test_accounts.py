@@ -16,7 +16,7 @@ from crowdml.server import Store
 from crowdml.server.database.accounts import SESSION_SECONDS, record
 from crowdml.server.database.drafts import MOST_DRAFTS
 from crowdml.server.database.passwords import LONGEST, hash_password, password_matches
-from tests.servers import make_task
+from tests.support.servers import make_task
 
 PASSWORD = "correct horse battery"
 

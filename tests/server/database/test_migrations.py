@@ -17,7 +17,7 @@ from crowdml.server.database import schema
 from crowdml.server.database.entry import LogEntry
 from crowdml.server.database.opening import FIRST, HEAD, open_database
 from tests.cli.command import Here
-from tests.servers import make_task
+from tests.support.servers import make_task
 
 EARLIER = [f"{number:04}" for number in range(1, int(FIRST))]
 """The versions before the first one that this version can upgrade."""

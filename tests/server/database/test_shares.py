@@ -20,7 +20,7 @@ from crowdml.server.log.fold import Fold
 from crowdml.simulation.datasets import load_activity
 from tests.privacy.pseudo import Pseudo
 from tests.server.learning import arrivals, assert_same, new_learner, reopened
-from tests.servers import make_directed, make_task
+from tests.support.servers import make_directed, make_task
 
 SENSED: dict[str, Any] = {
     "features__sensor.kind": "motion",

@@ -9,7 +9,7 @@ import pytest
 from crowdml.checks import check_store
 from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.server import Store
-from tests.servers import free_port, make_task
+from tests.support.servers import free_port, make_task
 
 
 def test_conformance(database: str) -> None:

@@ -25,7 +25,7 @@ from crowdml.server import Settings
 from crowdml.server.http.refusals import refuse
 from crowdml.server.http.routes import create_app
 from crowdml.server.log.fold import Fold
-from tests.servers import (
+from tests.support.servers import (
     PATIENCE,
     Process,
     Start,

@@ -8,9 +8,9 @@ import pytest
 
 from crowdml.privacy import CheckinPlace, Role
 from crowdml.protocol import terms_hash
-from tests.checkins import DirectionCheckin
 from tests.server.refusing import MISSING, OUT_OF_RANGE, WRONG_TYPES, Bench, cases
-from tests.servers import checkin, directed, enrolled, make_directed
+from tests.support.checkins import DirectionCheckin
+from tests.support.servers import checkin, directed, enrolled, make_directed
 
 DIRECTED_TYPES: dict[str, list[Any]] = WRONG_TYPES | {
     "number": [MISSING, None, "1", 1.5, 1.0, True, [1]],

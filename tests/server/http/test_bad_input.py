@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from crowdml.protocol import Enrol, Task
-from tests.checkins import NoiseCheckin
 from tests.server.refusing import MISSING, OUT_OF_RANGE, WRONG_TYPES, Bench, cases
-from tests.servers import PATIENCE, Reply, checkin, enrol, make_task, problem_kind
+from tests.support.checkins import NoiseCheckin
+from tests.support.servers import PATIENCE, Reply, checkin, enrol, make_task, problem_kind
 
 PATH = "/v1/tasks/activity/checkins"
 

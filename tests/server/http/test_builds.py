@@ -11,7 +11,7 @@ from crowdml.server import Store
 from crowdml.server.http import builds as module
 from crowdml.server.http.builds import Builds, Exports
 from tests.server.learning import arrivals, new_learner
-from tests.servers import PATIENCE, make_task
+from tests.support.servers import PATIENCE, make_task
 
 
 def test_an_export_is_made_once_for_a_version(

@@ -7,7 +7,7 @@ import brotli
 import pytest
 
 from crowdml.server.compression import best_coding
-from tests.servers import Reply, Wire, enrol
+from tests.support.servers import Reply, Wire, enrol
 
 DECODE = {"br": brotli.decompress, "gzip": gzip.decompress, "": lambda body: body}
 

@@ -15,7 +15,7 @@ import schemathesis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.servers import (
+from tests.support.servers import (
     Process,
     Reply,
     Wire,

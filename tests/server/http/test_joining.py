@@ -12,7 +12,7 @@ from crowdml.protocol import Enrol
 from crowdml.server import Settings
 from crowdml.server.service.service import Service
 from crowdml.server.throttle import MOST_KEYS, Throttle
-from tests.servers import create, make_task
+from tests.support.servers import create, make_task
 
 
 @pytest.fixture

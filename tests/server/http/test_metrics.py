@@ -16,7 +16,7 @@ from crowdml.server.database.nodes import NodeRow, Sample
 from crowdml.server.http.metrics import FAMILIES, metrics
 from crowdml.server.http.metrics_access import may_watch
 from tests.server.scraping import Series, await_that, nodes, scrape, total
-from tests.servers import Start, Wire, checkin, enrol, enrolled, make_task, problem_kind
+from tests.support.servers import Start, Wire, checkin, enrol, enrolled, make_task, problem_kind
 
 CHECKINS = "/v1/tasks/activity/checkins"
 TASK = make_task()

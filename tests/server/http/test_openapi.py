@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 
 from crowdml import __version__
 from crowdml.protocol import openapi
-from tests.servers import (
+from tests.support.servers import (
     Process,
     Reply,
     Wire,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from crowdml.server import Settings
-from tests.servers import (
+from tests.support.servers import (
     PATIENCE,
     Process,
     Start,

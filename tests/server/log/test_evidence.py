@@ -14,7 +14,7 @@ from crowdml.server import Store
 from crowdml.server.log.decision import Arrival
 from tests.server.answering import miscounting
 from tests.server.learning import changed, new_learner, noisy, reopened
-from tests.servers import make_task
+from tests.support.servers import make_task
 
 BATCH = 52
 

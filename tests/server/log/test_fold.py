@@ -12,7 +12,7 @@ from crowdml.protocol import Task, terms_hash
 from crowdml.server.log.active import ActiveDevices
 from crowdml.server.log.fold import Fold
 from tests.server.learning import entry
-from tests.servers import make_directed, make_task
+from tests.support.servers import make_directed, make_task
 
 
 def test_the_fold_needs_no_database() -> None:

@@ -13,7 +13,7 @@ from crowdml.server.database.entry import this_minute
 from crowdml.server.log.frequency import Frequency
 from crowdml.server.throttle import BURST
 from tests.server.learning import arrivals, new_learner, reopened
-from tests.servers import Start, checkin, enrol, make_task, problem_kind
+from tests.support.servers import Start, checkin, enrol, make_task, problem_kind
 
 PACE = 5
 MOST = PACE + BURST

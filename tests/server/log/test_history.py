@@ -16,7 +16,7 @@ from crowdml.server.log.fold import Fold
 from crowdml.server.log.history import MOST_MINUTES, MOST_POINTS, History, Point, wants_error
 from crowdml.server.log.learner import Learner
 from tests.server.learning import enlist, entry, replayed
-from tests.servers import make_directed, make_task
+from tests.support.servers import make_directed, make_task
 
 
 def test_points_stay_few_and_even() -> None:

@@ -29,7 +29,7 @@ from tests.server.learning import (
     reopened,
     replayed,
 )
-from tests.servers import make_directed, make_task
+from tests.support.servers import make_directed, make_task
 
 OPTIMIZERS: list[dict[str, Any]] = [
     {"optimizer__kind": "sgd", "optimizer__rate": "constant"},

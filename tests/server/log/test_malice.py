@@ -10,7 +10,7 @@ import pytest
 from crowdml.errors import Rejected
 from crowdml.privacy import CheckinPlace, DirectionMechanism, DirectionMessage
 from crowdml.privacy.choice import Choice
-from crowdml.privacy.codebook import Codebook
+from crowdml.privacy.direction.codebook import Codebook
 from crowdml.protocol import Task, terms_hash
 from crowdml.server import Store
 from crowdml.server.database.entry import LogEntry
@@ -18,7 +18,7 @@ from crowdml.server.log.decision import Arrival
 from crowdml.server.log.fold import Fold
 from crowdml.types import Array
 from tests.server.learning import message, new_learner
-from tests.servers import make_directed
+from tests.support.servers import make_directed
 
 LONGEST = 8**0.5
 """The largest length of a codeword, as a multiple of the root of the mean square.

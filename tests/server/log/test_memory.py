@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from crowdml.server.database.tokens import token_sha256
-from tests.servers import Start, checkin, make_task
+from tests.support.servers import Start, checkin, make_task
 
 MOST = 50 * 2**20
 

@@ -16,7 +16,7 @@ from crowdml.server.log.learner import Learner
 from crowdml.server.results import reports
 from crowdml.server.throttle import BURST
 from tests.server.learning import arrivals, changed, reopened
-from tests.servers import make_task
+from tests.support.servers import make_task
 
 ADDRESS = "203.0.113.5"
 PACE = 60

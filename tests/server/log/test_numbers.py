@@ -10,14 +10,13 @@ from sqlalchemy.exc import IntegrityError
 
 from crowdml.errors import Rejected
 from crowdml.privacy import CheckinPlace, Role, role_of
-from crowdml.privacy.direction_channel import FIELDS
+from crowdml.privacy.direction.channel import FIELDS
 from crowdml.protocol import CheckinAnswer, Task, terms_hash
 from crowdml.server import Store
 from crowdml.server.database.log import SEEN
 from crowdml.server.log.admission import CheckinRules
 from crowdml.server.log.decision import Arrival
 from crowdml.server.log.learner import Learner
-from tests.checkins import DirectionCheckin
 from tests.server.learning import (
     arrivals,
     assert_same,
@@ -27,7 +26,8 @@ from tests.server.learning import (
     reopened,
     replayed,
 )
-from tests.servers import make_directed, make_task
+from tests.support.checkins import DirectionCheckin
+from tests.support.servers import make_directed, make_task
 
 NEW_ID = "another-id-of-it"
 

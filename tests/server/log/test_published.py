@@ -14,7 +14,7 @@ from crowdml.server.database.entry import LogEntry
 from crowdml.server.database.owner_settings import OwnerSettings
 from crowdml.server.log.fold import Fold
 from tests.server.learning import arrivals, changed, new_learner
-from tests.servers import Process, Start, checkin, enrol, make_task
+from tests.support.servers import Process, Start, checkin, enrol, make_task
 
 READERS = 2
 CHECKOUTS = 10_000

@@ -16,7 +16,7 @@ from crowdml.server.log.fold import Fold
 from crowdml.server.log.history import MOST_MINUTES, Minutes
 from crowdml.server.log.published import Published
 from tests.server.learning import arrivals, entry, new_learner
-from tests.servers import PATIENCE, Portal, checkin, create, enrol, make_directed, make_task
+from tests.support.servers import PATIENCE, Portal, checkin, create, enrol, make_directed, make_task
 
 API = "/v1/tasks/activity"
 ROLES: dict[str, Any] = {"collection__evaluators": 0.4, "collection__counters": 0.4}

@@ -12,7 +12,7 @@ from crowdml.server.log.decision import Arrival
 from crowdml.server.log.learner import Learner
 from tests.server.answering import miscounting
 from tests.server.learning import arrivals, assert_same, changed, new_learner, reopened
-from tests.servers import make_task
+from tests.support.servers import make_task
 
 
 def target() -> Task:

@@ -16,7 +16,7 @@ from crowdml.server.results.card import model_card
 from crowdml.server.results.export import learnt_model
 from tests.protocol.starts import make_start
 from tests.server.learning import arrivals, assert_same, new_learner, reopened, replayed
-from tests.servers import make_directed, make_task
+from tests.support.servers import make_directed, make_task
 
 MAKE: list[Callable[..., Task]] = [
     lambda **changes: make_task(start=make_start(), **changes),

@@ -14,10 +14,10 @@ from crowdml.protocol import Estimate, Task
 from crowdml.server import Store
 from crowdml.server.log.decision import Arrival
 from crowdml.server.results.reports import statistics
-from tests.checkins import DirectionCheckin, NoiseCheckin
 from tests.server.answering import responding
 from tests.server.learning import arrivals, changed, ingest_now, new_learner, reopened
-from tests.servers import make_directed, make_task
+from tests.support.checkins import DirectionCheckin, NoiseCheckin
+from tests.support.servers import make_directed, make_task
 
 SIX_SIGMA = 6 / TWO_SIDED_95
 """A margin times this factor misses the truth with probability 2e-9, by the normal law.

@@ -18,10 +18,10 @@ from crowdml.server import Store
 from crowdml.server.log.admission import CheckinRules
 from crowdml.server.log.learner import Learner
 from crowdml.server.results.reports import statistics
-from tests.checkins import DirectionCheckin
 from tests.server.answering import miscounting, responding
 from tests.server.learning import arrivals, changed, new_learner, noisy, reopened
-from tests.servers import make_directed, make_task
+from tests.support.checkins import DirectionCheckin
+from tests.support.servers import make_directed, make_task
 
 # T_max
 

@@ -14,8 +14,8 @@ from crowdml.certificate import CERTIFICATE, KEY, self_signed
 from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.server import Store
 from crowdml.server.operation.backup import TABLES, Contents, back_up, restore
-from tests.full_disk import full_disk
-from tests.servers import create, make_task
+from tests.support.full_disk import full_disk
+from tests.support.servers import create, make_task
 
 
 def url(folder: Path) -> str:

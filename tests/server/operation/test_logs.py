@@ -10,7 +10,7 @@ from crowdml.server import Store
 from crowdml.server.operation.logs import JsonLines, Lines
 from crowdml.server.service.heartbeat import Heartbeat
 from tests.server.scraping import BEAT, await_that
-from tests.servers import Process, Start, checkin, enrolled, make_task
+from tests.support.servers import Process, Start, checkin, enrolled, make_task
 
 CHECKINS = "/v1/tasks/activity/checkins"
 

@@ -14,7 +14,7 @@ from crowdml.certificate import certificate_fingerprint, self_signed
 from crowdml.errors import InvalidInput
 from crowdml.server import Address, Settings
 from crowdml.server.throttle import Throttle
-from tests.servers import PATIENCE, Process, Start, make_task
+from tests.support.servers import PATIENCE, Process, Start, make_task
 
 
 def test_the_certificate_is_made_once(start: Start) -> None:

@@ -14,7 +14,7 @@ from crowdml.server.results.card import model_card
 from crowdml.server.results.reports import statistics
 from tests.server.answering import people
 from tests.server.learning import arrivals, ingest_now, new_learner
-from tests.servers import make_directed, make_task
+from tests.support.servers import make_directed, make_task
 
 NUMBER: dict[str, Any] = {
     "model__kind": "ridge", "model__clip": 1.0, "model__tolerance": 0.25, "target__labels": None

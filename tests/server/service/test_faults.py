@@ -4,7 +4,16 @@ import socket
 import time
 from contextlib import closing
 
-from tests.servers import Process, Start, Wire, checkin, enrol, make_task, problem_kind, recompute
+from tests.support.servers import (
+    Process,
+    Start,
+    Wire,
+    checkin,
+    enrol,
+    make_task,
+    problem_kind,
+    recompute,
+)
 
 CHECKINS = "/v1/tasks/activity/checkins"
 

@@ -13,9 +13,9 @@ from sqlalchemy.exc import OperationalError
 
 from crowdml.server import Store
 from crowdml.server.service.heartbeat import HUNG, Heartbeat, reason_of
-from tests.postgres import running_postgres
 from tests.server.scraping import BEAT, await_that, nodes, scrape, total
-from tests.servers import Start, Wire, checkin, enrol, make_task, problem_kind
+from tests.support.postgres import running_postgres
+from tests.support.servers import Start, Wire, checkin, enrol, make_task, problem_kind
 
 CHECKINS = "/v1/tasks/activity/checkins"
 

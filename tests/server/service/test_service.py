@@ -8,7 +8,7 @@ import pytest
 from crowdml.server import Settings, Store
 from crowdml.server.service import registry as module
 from crowdml.server.service.service import Service
-from tests.servers import PATIENCE, make_task
+from tests.support.servers import PATIENCE, make_task
 
 
 def test_not_everyone_who_ever_called_is_remembered(

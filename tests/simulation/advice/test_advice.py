@@ -24,7 +24,7 @@ from crowdml.simulation.advice.advice import Option
 from crowdml.simulation.advice.sentences import LEARNS, judge
 from crowdml.simulation.datasets import DIFFICULTIES, synthetic
 from crowdml.simulation.plot import draw_options
-from tests.servers import make_task
+from tests.support.servers import make_task
 
 CROWD = ExpectedCrowd(devices=150, samples=20)
 

@@ -19,8 +19,8 @@ from crowdml.simulation.fold import fold_slowly, learn
 from crowdml.simulation.rule import Rule, make_model, make_stand_in
 from crowdml.simulation.trial import prepare, run_trial
 from crowdml.types import Array
-from tests.servers import make_task
 from tests.simulation.toy import classes, numbers
+from tests.support.servers import make_task
 
 SGD = [("sgd", "sqrt"), ("sgd", "constant"), ("sgd", "inverse")]
 OPTIMIZERS = [*SGD, ("adagrad", "sqrt"), ("dual-averaging", "sqrt")]

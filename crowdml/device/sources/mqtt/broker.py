@@ -21,9 +21,9 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
+from crowdml.device.network import why_unreachable
 from crowdml.device.outcome import Outcome
 from crowdml.device.sources.address import TopicAddress
-from crowdml.device.unreachable import why_unreachable
 from crowdml.device.waiting import Waiting
 from crowdml.errors import DeviceError, InvalidInput, Untrusted
 

@@ -5,13 +5,13 @@ from hashlib import sha256
 
 from crowdml.device.device import Device
 from crowdml.device.outcome import Outcome
-from crowdml.device.position import Position
 from crowdml.device.sources.feed import SourceCounts
 from crowdml.device.sources.first_rows import FirstRowsCheck
 from crowdml.device.sources.form import SampleForm
 from crowdml.device.sources.intake import Hint, Intake
 from crowdml.device.sources.mqtt.broker import Broker, TopicMessage
 from crowdml.device.sources.mqtt.discovery import Discovery
+from crowdml.device.storage import Position
 from crowdml.errors import InvalidSample
 
 PULSE = 0.5

@@ -1,0 +1,64 @@
+"""Define `crowdml device result`: what became of a participant's check-ins."""
+
+import shlex
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crowdml.cli.device.file import FILE, find
+from crowdml.cli.device.ledger import works
+from crowdml.cli.output import say, write_file
+from crowdml.device import (
+    Agreement,
+    DeviceStore,
+    HttpTransport,
+    Identity,
+    describe_contribution,
+    fingerprint_of,
+)
+from crowdml.errors import DeviceError
+from crowdml.protocol import Statistics, Terms
+
+
+def result(
+    file: FILE = None,
+    save: Annotated[Path | None, typer.Option(help="Save the model in this file, as JSON.")] = None,
+) -> None:
+    """Show what became of your check-ins, how well the model works for you, and how to keep it."""
+    path = find(file)
+    with closing(DeviceStore(path)) as store:
+        identity, tallies, mine = store.identity, store.results.tallies, store.results.versions
+    if identity is None:
+        raise DeviceError(f"{path} has not joined a task. Join one first.")
+    say(*works(Terms.parse(identity.terms), tallies))
+    where = identity.url, identity.task, identity.certificate, identity.insecure_http
+    with closing(HttpTransport(*where)) as server:
+        now = server.statistics()
+        say(_state(identity, now), *describe_contribution(mine, now, server.errors()))
+        if save:
+            model = server.learnt()
+            Agreement(identity).accept_learnt(model)
+            write_file(save, model)
+    option = f" --file {shlex.quote(str(file))}" if file else ""
+    say(*_next_steps(identity, now, save, option))
+
+
+def _state(identity: Identity, now: Statistics) -> str:
+    if now.state.final:
+        return f"The task {identity.task} has ended, after {now.version:,} check-ins."
+    return f"The task {identity.task} is {now.state.phrase}, with {now.version:,} check-ins so far."
+
+
+def _next_steps(identity: Identity, now: Statistics, saved: Path | None, option: str) -> list[str]:
+    model = shlex.quote(str(saved or f"{identity.url}/tasks/{identity.task}"))
+    if not saved and identity.certificate:
+        model += f" --fingerprint {fingerprint_of(identity.certificate)}"
+    steps = [f"leave, and erase everything: crowdml device leave{option}"]
+    if now.version:
+        steps = [f"try the model: crowdml predict {model} --source FILE", *steps]
+    if now.version and not saved:
+        keep = f"crowdml device result{option} --save {identity.task}.json"
+        steps.insert(1, f"keep the model: {keep}")
+    return steps

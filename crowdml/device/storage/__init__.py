@@ -1,0 +1,24 @@
+"""Keep what a device must not forget: samples, messages, costs and positions, in SQLite.
+
+One transaction takes samples, adds their cost and stores the message; a change must keep this whole
+under a kill at any moment. Tables are in `schema`, and an old file must still open.
+"""
+
+from crowdml.device.storage.account import Account, AccountEntry, Statement, Trail
+from crowdml.device.storage.position import Position, TakenBefore
+from crowdml.device.storage.store import DeviceStore, StoreSummary, WrittenCheckin, default_file
+from crowdml.device.storage.streams import CurrentLabel
+
+__all__ = [
+    "Account",
+    "AccountEntry",
+    "CurrentLabel",
+    "DeviceStore",
+    "Position",
+    "Statement",
+    "StoreSummary",
+    "TakenBefore",
+    "Trail",
+    "WrittenCheckin",
+    "default_file",
+]

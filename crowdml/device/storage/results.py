@@ -1,0 +1,41 @@
+"""Keep what each check-in gives back to the participant: two counts, and its place in the task."""
+
+from crowdml.device.for_you import RightCount
+from crowdml.device.storage.database import PrivateDatabase
+
+# Files of earlier versions do not have the table yet.
+TABLE = """CREATE TABLE IF NOT EXISTS results (
+    checkin TEXT PRIMARY KEY, n_right INTEGER NOT NULL, n_samples INTEGER NOT NULL, version INTEGER
+) STRICT"""
+
+
+class CheckinResults:
+    """Store the results of check-ins in the device's file. They are never sent.
+
+    Leaving the task erases them.
+    """
+
+    def __init__(self, db: PrivateDatabase) -> None:
+        self._db = db
+        db.execute(TABLE)
+
+    def keep(self, checkin: str, tally: RightCount) -> None:
+        """Keep the counts of a check-in, in the transaction that uses its samples."""
+        self._db.execute("INSERT INTO results VALUES (?, ?, ?, NULL)", (checkin, *tally))
+
+    def place(self, checkin: str, version: int | None) -> None:
+        """Store which check-in of the task it was, by the server's answer."""
+        query = "UPDATE results SET version = ? WHERE checkin = ?"
+        self._db.execute(query, (version, checkin))
+
+    @property
+    def tallies(self) -> list[RightCount]:
+        """Return the counts of each check-in, in order."""
+        query = "SELECT n_right, n_samples FROM results ORDER BY rowid"
+        return [RightCount(*row) for row in self._db.rows(query)]
+
+    @property
+    def versions(self) -> list[int]:
+        """Return which check-ins of the task were this device's, the first one first."""
+        query = "SELECT version FROM results WHERE version > 0 ORDER BY version"
+        return [row[0] for row in self._db.rows(query)]

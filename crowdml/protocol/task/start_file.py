@@ -1,0 +1,121 @@
+"""Check whether a start fits a task, and choose what the terms and the server store of it."""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+
+from crowdml.errors import InvalidTask, Mistake
+from crowdml.models import MODELS
+from crowdml.phrase import Phrase
+from crowdml.protocol.start import StartSpec, StartTerms
+from crowdml.protocol.terms import Terms
+from crowdml.protocol.wire import encode_parameters
+from crowdml.protocol.wording import shown
+from crowdml.types import Array
+
+FIELD = "model.start"
+AGAIN = Phrase("Fit the start again with this task's settings, or change the task.")
+
+
+class StartFile(Protocol):
+    """Define what a task needs of a start; `crowdml.learnt.Start` explains each part."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def labels(self) -> tuple[str, ...]: ...
+    @property
+    def weights(self) -> Array: ...
+    @property
+    def intercepts(self) -> Array | None: ...
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    @property
+    def center(self) -> tuple[float, ...]: ...
+    @property
+    def scale(self) -> tuple[float, ...]: ...
+    @property
+    def length(self) -> float: ...
+    @property
+    def norm(self) -> int: ...
+    @property
+    def rows(self) -> int | None: ...
+    @property
+    def people(self) -> int | None: ...
+    @property
+    def distance(self) -> float | None: ...
+    @property
+    def error(self) -> float | None: ...
+    @property
+    def error_margin(self) -> float | None: ...
+
+
+def place_start(start: StartFile, terms: Terms, words: str) -> tuple[StartTerms, StartSpec]:
+    """Return what the terms and the server store of a start; `InvalidTask` if it does not fit.
+
+    A model with intercepts may start from a model without; its intercepts are zero then.
+    """
+    mistakes = (*_shape_mistakes(start, terms), *_constant_mistakes(start, terms))
+    if mistakes:
+        raise InvalidTask(mistakes[0])
+    parts = [np.ravel(start.weights)]
+    if terms.model.intercept:
+        none = np.zeros(len(start.weights))
+        parts.append(none if start.intercepts is None else start.intercepts)
+    w = np.concatenate(parts)
+    if np.linalg.norm(w) > terms.model.radius:
+        must = Phrase("must be at least the length of the start, {n}", n=float(np.linalg.norm(w)))
+        raise InvalidTask(Mistake("model.radius", must, terms.model.radius))
+    spec = StartSpec(encode_parameters(w), start.distance, start.error, start.error_margin)
+    return StartTerms(spec.sha256, start.rows, start.people, words), spec
+
+
+def _shape_mistakes(start: StartFile, terms: Terms) -> Iterator[Mistake]:
+    kind, labels = terms.model.kind, terms.target.labels
+    if MODELS[start.kind].classifier != MODELS[kind].classifier:
+        must = Phrase("must be of a kind like {kind}", kind=kind)
+        yield Mistake(FIELD, must, start.kind, AGAIN)
+    if start.labels != labels:
+        must = Phrase("must have the labels of target.labels, in their order: {labels}",
+                      labels=", ".join(labels) or Phrase("none"))  # fmt: skip
+        yield Mistake(FIELD, must, shown(", ".join(start.labels)), AGAIN)
+    found = start.weights.shape[1]
+    if found != terms.features.count:
+        must = Phrase("must have weights for {n} features", n=terms.features.count)
+        yield Mistake(FIELD, must, found, AGAIN)
+    if start.intercepts is not None and start.intercepts.any() and not terms.model.intercept:
+        must = Phrase("must have no intercepts where model.intercept is false")
+        yield Mistake(FIELD, must, remedy=Phrase("Set model.intercept = true."))
+
+
+def _constant_mistakes(start: StartFile, terms: Terms) -> Iterator[Mistake]:
+    """Check that the pilot's rows were scaled as devices scale theirs."""
+    features, count = terms.features, terms.features.count
+    if start.names and start.names != features.column_names:
+        wrong = next(
+            pair
+            for pair in zip(start.names, features.column_names, strict=False)
+            if len({*pair}) > 1
+        )
+        must = Phrase(
+            "must have the columns of features.names, in their order: {name}", name=wrong[1]
+        )
+        yield Mistake(FIELD, must, shown(wrong[0]), AGAIN)
+    constants = {
+        "center": (start.center or (0.0,) * count, features.center or (0.0,) * count),
+        "scale": (start.scale, features.scale),
+        "length": (start.length, features.length),
+    }
+    for name, (theirs, ours) in constants.items():
+        if theirs != ours:
+            must = Phrase("must be fitted to rows with the task's features.{name}", name=name)
+            yield Mistake(FIELD, must, remedy=AGAIN)
+    norm = terms.mechanism().norm
+    if start.norm != norm:
+        must = Phrase(
+            "must be fitted to rows that are bounded in L{norm}, as the mechanism {mechanism} does",
+            norm=norm,
+            mechanism=terms.mechanism_name,
+        )
+        yield Mistake(FIELD, must, f"L{start.norm}", AGAIN)

@@ -1,0 +1,66 @@
+"""Test the notes of a run, and when a run is a success."""
+
+from typing import Any, cast
+
+import pytest
+
+from crowdml.cli.device.run_notes import SHOWN, RunNotes
+from crowdml.device import Device, Outcome, SourceCounts
+from crowdml.device.sources import FirstRowsCheck
+from crowdml.device.sources.feed import _add
+from crowdml.errors import InvalidSample
+
+
+def test_a_hint_for_all_lines_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    notes = RunNotes("samples.csv")
+    for number in range(SHOWN + 3):
+        notes.skip(InvalidSample(f"line {number}: no number.", "These look like semicolons."))
+    notes.end()
+    said = capsys.readouterr().err
+    assert said.count("semicolons") == 1
+    assert said.count("no number.") == SHOWN
+    assert said.endswith("… and 3 more\n")
+
+
+def test_a_long_source_shows_how_far_it_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = iter([0.0, 1.0, 6.0, 6.0, 7.0])
+    monkeypatch.setattr("crowdml.cli.device.run_notes.time.monotonic", lambda: next(now))
+    notes = RunNotes("samples.csv")
+    for lines in (1, 12_000, 13_000):
+        notes.line(SourceCounts(0, lines=lines, kept=lines - 1, skipped=1))
+    said = "samples.csv: at line 12,000, 11,999 samples kept, 1 skipped\n"
+    assert capsys.readouterr().err == said
+
+
+class Crowded:
+    """Be a device whose buffer another run fills, and then empties."""
+
+    n_samples = 0
+
+    def __init__(self, *outcomes: Outcome) -> None:
+        self.outcomes = list(outcomes)
+
+    def add(self, *sample: Any) -> Outcome:
+        return self.outcomes.pop(0)
+
+    def flush(self, wait: float) -> Outcome:
+        return self.outcomes.pop(0)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "expected"),
+    [
+        ([Outcome.FULL, Outcome.COLLECTED, Outcome.FULL, Outcome.CHECKED_IN, Outcome.COLLECTED],
+         Outcome.COLLECTED),
+        ([Outcome.FULL, Outcome.COLLECTED, Outcome.TAKEN], Outcome.TAKEN),
+        ([Outcome.FULL, Outcome.WAITING], Outcome.FULL),
+    ],
+)  # fmt: skip
+def test_room_that_another_run_has_made_is_used(outcomes: list[Outcome], expected: Outcome) -> None:
+    crowded = Crowded(*outcomes)
+    device = cast(Device, crowded)
+    look = FirstRowsCheck(device, lambda said: False, known=True)
+    assert _add(device, ([0.1], 0.0), None, 1, 1.0, look) is expected
+    assert crowded.outcomes == []

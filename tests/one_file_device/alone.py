@@ -1,0 +1,85 @@
+"""Run the one-file device as people do: as a program, without this package in reach."""
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from crowdml import one_file_device as standalone
+from tests.support.servers import PATIENCE
+
+__all__ = ["PROGRAM", "Alone", "line"]
+
+PROGRAM = Path(standalone.__file__)
+
+
+def line(x: Iterable[float], y: object) -> str:
+    return ",".join(map(repr, map(float, x))) + f",{y}\n"
+
+
+@dataclass
+class Alone:
+    """Act as somebody with the program and a folder.
+
+    Args:
+        folder: Where the device's file and its samples are.
+        program: What to run, with its own arguments.
+    """
+
+    folder: Path
+    program: tuple[str, ...] = (str(PROGRAM),)
+
+    @property
+    def file(self) -> Path:
+        return self.folder / "device.sqlite"
+
+    @property
+    def source(self) -> Path:
+        return self.folder / "samples.csv"
+
+    def launch(self, *arguments: str) -> "subprocess.Popen[str]":
+        # Isolated and without site-packages: only the standard library is there.
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", *self.program, *arguments], cwd=self.folder,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=os.environ | {"LC_ALL": "C.UTF-8"},
+        )  # fmt: skip
+
+    def run(self, *arguments: str, typed: str = "") -> "subprocess.CompletedProcess[str]":
+        with self.launch(*arguments) as process:
+            out, err = process.communicate(typed, PATIENCE)
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    def join(self, link: str, *options: str) -> "subprocess.CompletedProcess[str]":
+        return self.run("join", link, "--yes", "--accept-no-privacy", *options)
+
+    def feed(self, *lines: str, wait: float = 0.0) -> "subprocess.CompletedProcess[str]":
+        """Append lines to the samples, and run."""
+        with self.source.open("a", encoding="utf-8") as file:
+            file.writelines(lines)
+        # Most samples here are longer than 1, which the device would ask about.
+        return self.run("run", "--source", self.source.name, "--wait", str(wait), "--yes")
+
+    @property
+    def state(self) -> Any:
+        """Return what the device remembers."""
+        with closing(sqlite3.connect(f"file:{self.file}?mode=ro", uri=True)) as database:
+            ((document,),) = database.execute("SELECT document FROM state")
+        return json.loads(document)
+
+    def remember(self, state: Any) -> None:
+        """Change what the device remembers."""
+        with closing(sqlite3.connect(self.file)) as database, database:
+            database.execute("UPDATE state SET document = ?", (json.dumps(state),))
+
+    @property
+    def buffered(self) -> int:
+        with closing(sqlite3.connect(f"file:{self.file}?mode=ro", uri=True)) as database:
+            ((count,),) = database.execute("SELECT count(*) FROM buffer")
+        return int(count)
