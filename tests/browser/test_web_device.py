@@ -188,7 +188,7 @@ def test_a_tab_killed_between_stored_and_sent(profile: Tabs, page: Page, server:
         assert [entry.id for entry in store.log(task)] == [json.loads(body)["id"]]
 
 
-def test_two_tabs_send_a_letter_once(profile: Tabs, page: Page, server: Portal) -> None:
+def test_two_tabs_send_a_message_once(profile: Tabs, page: Page, server: Portal) -> None:
     run(page, JOIN)
     page.route("**/checkins", lambda route: route.abort(), times=1)
     run(page, "await fill(3);")

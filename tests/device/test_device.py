@@ -456,7 +456,7 @@ def test_terms_of_another_task_cannot_be_agreed_to(
         device.agree(terms_hash(transport.terms))
 
 
-def test_a_letter_under_old_terms_is_not_sent_for_ever(
+def test_a_message_under_old_terms_is_not_sent_for_ever(
     device: Device, transport: MemoryTransport
 ) -> None:
     transport.before = [Unreachable("no network")]

@@ -21,14 +21,14 @@ from crowdml.server.database.entry import LogEntry
 from crowdml.types import Ints
 from tests.support.servers import PATIENCE, Process, make_directed, make_task
 
-__all__ = ["FEATURES", "PARITY", "Collector", "log_of", "numbered", "telltale", "uses"]
+__all__ = ["FEATURES", "PARITY", "Collector", "log_of", "numbered", "uses", "without_noise"]
 
 COLLECTING = Path(__file__).parents[1] / "collecting.py"
 FEATURES = 60
 PARITY = ["even", "odd"]
 
 
-def telltale(**changes: Any) -> Task:
+def without_noise(**changes: Any) -> Task:
     """Make a task without noise, so that tests can look inside it."""
     defaults: dict[str, Any] = {
         "features__count": FEATURES,

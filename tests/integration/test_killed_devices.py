@@ -23,7 +23,15 @@ from crowdml.server.database.entry import LogEntry
 from tests.cli.command import COMMAND, environment
 from tests.device import dying
 from tests.device.fakes import one_hot
-from tests.integration.crowd import FEATURES, PARITY, Collector, log_of, numbered, telltale, uses
+from tests.integration.crowd import (
+    FEATURES,
+    PARITY,
+    Collector,
+    log_of,
+    numbered,
+    uses,
+    without_noise,
+)
 from tests.one_file_device.alone import PROGRAM, Alone, line
 from tests.support.brokers import Mosquitto, broker_in, eventually
 from tests.support.killed_command import STEPS as LISTENING_STEPS
@@ -34,7 +42,7 @@ PER_ROUND = 5
 BATCH = 3
 
 both_mechanisms = pytest.mark.parametrize(
-    "task", [telltale(), numbered()], ids=["noise", "numbers"]
+    "task", [without_noise(), numbered()], ids=["noise", "numbers"]
 )
 
 
@@ -52,7 +60,7 @@ def test_killed_at_every_step(start: Start, tmp_path: Path, task: Task) -> None:
     assert device.run(rest, kill="no such step") == 0
 
     log, waiting = log_of(server), device.waiting()
-    _each_letter_once(device, log)
+    _each_checkin_once(device, log)
     assert 0 <= waiting < BATCH
     if task.terms.mechanism_name == "direction":
         assert device.numbers() == [entry.number for entry in log], "charged is what was sent"
@@ -67,9 +75,9 @@ def test_killed_at_every_step(start: Start, tmp_path: Path, task: Task) -> None:
     assert len(lost) <= waiting, "acknowledged samples are used or still waiting"
 
 
-def _each_letter_once(device: Collector, log: list[LogEntry]) -> None:
+def _each_checkin_once(device: Collector, log: list[LogEntry]) -> None:
     answers = device.answers()
-    assert sorted(answers) == sorted(entry.id for entry in log), "one ledger entry for each letter"
+    assert sorted(answers) == sorted(entry.id for entry in log), "one entry for each check-in"
     assert len(answers) == len(log)
     assert set(answers.values()) <= {"applied", "duplicate"}
 
@@ -85,7 +93,7 @@ def test_two_processes_on_one_file(start: Start, tmp_path: Path, task: Task) -> 
     assert [process.wait(PATIENCE) for process in processes] == [0, 0]
 
     log = log_of(server)
-    _each_letter_once(device, log)
+    _each_checkin_once(device, log)
     assert sorted(device.added) == list(range(FEATURES))
     if task.terms.mechanism_name == "direction":
         numbers = sorted(entry.number or 0 for entry in log)
@@ -122,19 +130,19 @@ def joined(start: Start, alone: Alone) -> Process:
 
 
 def test_the_one_file_killed_after_every_step(joined: Process, alone: Alone) -> None:
-    letters: list[str] = []
+    ids: list[str] = []
     for i, step in enumerate(dying.STEPS):
         deadly = Alone(alone.folder, (str(DYING), step, str(PROGRAM)))
         assert deadly.run("ledger").returncode == 0, "only a step kills"
         assert deadly.feed(*lines(4, seed=i)).returncode == -signal.SIGKILL
         state, n_sent = alone.state, len(log_of(joined))
         _look(step, state, alone.buffered, n_sent)
-        letters += [json.loads(state["outbox"])["id"]] if state["outbox"] else []
+        ids += [json.loads(state["outbox"])["id"]] if state["outbox"] else []
         assert len(state["ledger"]) == state["number"] == n_sent + (step in ("stored", "booked"))
     done = alone.feed(*lines(LINES - 4 * len(dying.STEPS), seed=99))
     assert done.returncode == 0, done.stderr
     log = _told_once(alone, joined)
-    assert set(letters) <= {entry.id for entry in log}, "the same bytes were sent again"
+    assert set(ids) <= {entry.id for entry in log}, "the same bytes were sent again"
     assert BATCH * len(log) + alone.buffered == LINES, "every line counts, once"
 
 
@@ -150,7 +158,7 @@ def _look(step: str, state: Any, buffered: int, n_sent: int) -> None:
 def _told_once(alone: Alone, server: Process) -> list[LogEntry]:
     state, log = alone.state, log_of(server)
     assert {entry.number for entry in log} == set(range(1, len(log) + 1))
-    assert len(state["ledger"]) == state["number"] == len(log), "one cost for each letter"
+    assert len(state["ledger"]) == state["number"] == len(log), "one cost for each check-in"
     assert {entry["answer"] for entry in state["ledger"]} <= {"applied", "duplicate"}
     return log
 
@@ -261,7 +269,7 @@ class Listening:
 
 @pytest.fixture
 def listening(start: Start, mosquitto: Mosquitto, tmp_path: Path) -> Listening:
-    return Listening(start(telltale()), mosquitto, tmp_path)
+    return Listening(start(without_noise()), mosquitto, tmp_path)
 
 
 def test_a_listening_device_killed_at_every_step(listening: Listening) -> None:

@@ -37,7 +37,7 @@ from crowdml.protocol import (
 from crowdml.server import Settings, Store
 from crowdml.server.http.routes import create_app
 from crowdml.server.service.service import Service
-from tests.integration.crowd import FEATURES, PARITY, telltale, uses
+from tests.integration.crowd import FEATURES, PARITY, uses, without_noise
 from tests.support.servers import create
 
 RUNS = int(os.environ.get("RUNS", "15"))
@@ -250,9 +250,9 @@ class Story(RuleBasedStateMachine):
     def nothing_is_sent_unbooked(self) -> None:
         """Check that a ledger has an event for each message, and never two for the same samples."""
         for i, device in enumerate(getattr(self, "open", [])):
-            letters = len(device.answers)
-            assert len(device.ledger.events) == letters
-            assert len(self.networks[i].sent) <= letters
+            n_messages = len(device.answers)
+            assert len(device.ledger.events) == n_messages
+            assert len(self.networks[i].sent) <= n_messages
             used = sum(event.n_samples for event in device.ledger.events)
             assert used + device.n_samples == len(self.added[i])
 
@@ -285,7 +285,7 @@ class Story(RuleBasedStateMachine):
         with closing(Store(f"sqlite:///{self.folder / 'server.db'}")) as store:
             log = list(store.log(store.task("activity").id))
         ids = [entry.id for entry in log]
-        written = [letter for device in self.open for letter in device.answers]
+        written = [checkin for device in self.open for checkin in device.answers]
         assert sorted(ids) == sorted(written)
         assert len(set(ids)) == len(ids)
         assert all(
@@ -301,7 +301,7 @@ def template() -> Path:
     """Make a database with the task once."""
     file = Path(tempfile.gettempdir()) / f"crowdml-machine-{os.getpid()}.db"
     if not file.exists():
-        create(f"sqlite:///{file}", telltale())
+        create(f"sqlite:///{file}", without_noise())
     return file
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from crowdml.device import Device, Outcome, Waiting
 from tests.device.fakes import one_hot
-from tests.integration.crowd import FEATURES, PARITY, log_of, telltale, uses
+from tests.integration.crowd import FEATURES, PARITY, log_of, uses, without_noise
 from tests.support.servers import PATIENCE, Start
 
 
@@ -84,7 +84,7 @@ def cutting(port: int, seed: int) -> Iterator[Wirecutter]:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_device_goes_on_through_a_bad_network(start: Start, tmp_path: Path, seed: int) -> None:
-    server = start(telltale())
+    server = start(without_noise())
     with cutting(server.port, seed) as proxy:
         proxy.cutting = False
         url = f"http://127.0.0.1:{proxy.port}"

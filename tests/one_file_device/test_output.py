@@ -160,7 +160,7 @@ def test_responses(role: str, k: int, epsilon: float, draws: Draws) -> None:
 
 
 L2 = vectors("features", lambda case: case["input"]["norm"] == 2)
-LETTERS = vectors("letters", lambda case: "number" in case["output"]["message"])
+MESSAGES = vectors("messages", lambda case: "number" in case["output"]["message"])
 
 
 @pytest.mark.parametrize(("case", "expected"), vectors("labels"))
@@ -192,8 +192,8 @@ def test_features(case: dict[str, Any], expected: dict[str, Any]) -> None:
         np.testing.assert_allclose(x, expected["bounded"], rtol=1e-14)
 
 
-@pytest.mark.parametrize(("case", "expected"), LETTERS)
-def test_letters(
+@pytest.mark.parametrize(("case", "expected"), MESSAGES)
+def test_messages(
     case: dict[str, Any], expected: dict[str, Any], draws: Draws, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Check the number from a minibatch; vectors draw from the best in ascending order."""

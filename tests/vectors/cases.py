@@ -278,7 +278,7 @@ def results() -> list[Case]:
     return [nothing | case for case in [*tallies, *became]]
 
 
-def letters() -> list[Case]:
+def messages() -> list[Case]:
     """Yield every mechanism with every model, and every role."""
     rng, others = np.random.default_rng(30), np.random.default_rng(31)
     cases = []

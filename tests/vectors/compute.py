@@ -75,7 +75,7 @@ __all__ = [
     "grid",
     "labels",
     "ledger",
-    "letters",
+    "messages",
     "noisy",
     "numbers",
     "promise",
@@ -301,7 +301,7 @@ def ledger(case: Case) -> Case:
     }
 
 
-def letters(case: Case) -> Case:
+def messages(case: Case) -> Case:
     """Go the whole way from a minibatch to a message, with the random numbers given."""
     agreed = Terms.parse(case["terms"])
     sha256 = terms_hash(case["terms"])

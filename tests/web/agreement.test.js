@@ -134,9 +134,9 @@ test("a check-in that no mechanism reads is not free", async () => {
 
 test("each check-in has its own noise and its own id", async () => {
   const written = [await write(20, new Ledger()), await write(20, new Ledger())];
-  const letters = written.map((each) => JSON.parse(new TextDecoder().decode(each?.checkin.body)));
-  assert.notEqual(letters[0].gradient, letters[1].gradient);
-  assert.notEqual(letters[0].id, letters[1].id);
+  const messages = written.map((each) => JSON.parse(new TextDecoder().decode(each?.checkin.body)));
+  assert.notEqual(messages[0].gradient, messages[1].gradient);
+  assert.notEqual(messages[0].id, messages[1].id);
 });
 
 /** @param {object} changes */

@@ -47,7 +47,7 @@ import { epsilonOf, lossBound } from "../../crowdml/web/zcdp.js";
 import { GivenChance, asNumber, vectors } from "./vectors.js";
 
 /** @type {Record<string, (input: any, output: any) => void | Promise<void>>} */
-const CHECKS = { adversaries, agreements, checkouts, choice, codebooks, features, figures, gradients, grid, labels, ledger, letters, noisy,
+const CHECKS = { adversaries, agreements, checkouts, choice, codebooks, features, figures, gradients, grid, labels, ledger, messages, noisy,
   numbers, promise, quantisation, results, roles, rounding, sensing, sensitivity,
   successors, terms, zcdp }; // prettier-ignore
 
@@ -68,7 +68,7 @@ test("every kind of model and of mechanism has vectors", () => {
   const kinds = new Set(vectors("gradients").map(({ input }) => input.kind));
   assert.deepEqual([...kinds].sort(), Object.keys(MODELS).sort());
   for (const texts of [
-    vectors("letters").map(({ input }) => input.terms),
+    vectors("messages").map(({ input }) => input.terms),
     vectors("terms").map(({ output }) => output.text),
   ]) {
     const named = new Set(texts.map((text) => JSON.parse(text).privacy.mechanism));
@@ -341,7 +341,7 @@ function ledger(input, output) {
 }
 
 /** @param {any} input @param {any} output */
-async function letters(input, output) {
+async function messages(input, output) {
   const { terms, device, number, version, y } = input;
   const limits = { perSample: Infinity, perDevice: Infinity };
   const agreement = await Agreement.of({ device, terms, limits });

@@ -60,13 +60,13 @@ class CheckinHandler:
         token = bearer_token(scope)
         device = registry.known(live.learner, token) or await registry.device(live.learner, token)
         live.learner.frequency.enter(device.number)
-        live.turns.begin(device.number)
+        live.pending.begin(device.number)
         try:
             with incoming(scope, live.gate.largest_body) as body:
                 checkin = decode(live.gate.decoder, await read(receive, body))
                 answer = msgspec.json.encode(await service.commits.checkin(live, device, checkin))
         finally:
-            live.turns.end(device.number)
+            live.pending.end(device.number)
         length = (b"content-length", str(len(answer)).encode())
         await send({"type": "http.response.start", "status": 200, "headers": [*HEADERS, length]})
         await send({"type": "http.response.body", "body": answer})

@@ -49,11 +49,11 @@ class ServedTask(NamedTuple):
     Args:
         learner: What decides.
         gate: What may be sent.
-        turns: Which devices have check-ins that are not answered yet.
+        pending: Which devices have check-ins that are not answered yet.
         waiting: The check-ins that have arrived and are not yet decided.
     """
 
     learner: Learner
     gate: CheckinRules
-    turns: PendingLimit
+    pending: PendingLimit
     waiting: deque[PendingCheckin]

@@ -78,7 +78,7 @@ def test_the_ledger_is_append_only(store: DeviceStore, file: Path, statement: st
     assert store.ledger.events == (EVENT,)
 
 
-def test_a_letter_takes_its_samples_with_it(store: DeviceStore, file: Path) -> None:
+def test_a_message_takes_its_samples_with_it(store: DeviceStore, file: Path) -> None:
     fill(store, 1.0, 2.0, 3.0)
     checkin, y = release(store)
     assert y.tolist() == [1.0, 2.0, 3.0]
@@ -90,7 +90,7 @@ def test_a_letter_takes_its_samples_with_it(store: DeviceStore, file: Path) -> N
         assert again.answers == {"a": "waiting"}
 
 
-def test_a_letter_takes_the_oldest_samples_that_were_approved(
+def test_a_message_takes_the_oldest_samples_that_were_approved(
     store: DeviceStore, file: Path
 ) -> None:
     """Check that samples added by another process after the approval wait for the next check-in."""
@@ -103,7 +103,7 @@ def test_a_letter_takes_the_oldest_samples_that_were_approved(
     assert release(store, "b")[1].tolist() == [4.0, 5.0]
 
 
-def test_a_letter_that_is_not_written_takes_nothing(store: DeviceStore) -> None:
+def test_a_message_that_is_not_written_takes_nothing(store: DeviceStore) -> None:
     fill(store, 1.0, 2.0)
     assert store.release(2, EVENT, lambda x, y, ledger: None) is None
     assert (store.n_samples, store.pending, store.ledger.events) == (2, None, ())
@@ -210,7 +210,7 @@ def test_news_of_another_process_is_told_once(store: DeviceStore, file: Path) ->
     assert not store.changed()
 
 
-def test_samples_are_counted_over_many_letters(store: DeviceStore, file: Path) -> None:
+def test_samples_are_counted_over_many_messages(store: DeviceStore, file: Path) -> None:
     """Check the count, which comes from ids without gaps, with several processes."""
     with closing(DeviceStore(file)) as other:
         for round_ in range(3):

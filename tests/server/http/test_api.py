@@ -58,7 +58,7 @@ def send_all(server: Process, bodies: list[bytes], token: str, threads: int = 8)
     return send_each(server, [(body, token) for body in bodies], threads)
 
 
-def send_each(server: Process, letters: list[tuple[bytes, str]], threads: int = 8) -> list[Any]:
+def send_each(server: Process, messages: list[tuple[bytes, str]], threads: int = 8) -> list[Any]:
     """Send many check-ins at once, each with its own token."""
 
     def send(part: list[tuple[bytes, str]]) -> list[Any]:
@@ -66,7 +66,7 @@ def send_each(server: Process, letters: list[tuple[bytes, str]], threads: int = 
             return [wire.call("POST", CHECKINS, body, token) for body, token in part]
 
     with ThreadPoolExecutor(threads) as pool:
-        parts = pool.map(send, [letters[i::threads] for i in range(threads)])
+        parts = pool.map(send, [messages[i::threads] for i in range(threads)])
         return [reply for part in parts for reply in part]
 
 
@@ -122,12 +122,12 @@ def test_the_live_model_of_people_is_the_fold_of_the_log(start: Start) -> None:
     task = make_directed(optimizer__c=None, collection__evaluators=0.3)
     server = start(task, snapshot_every=7)
     with server.connected() as wire:
-        letters = of_people(task, wire, people=6, checkins=10)
-        replies = send_each(server, letters, threads=6)  # one thread for each person, in order
+        messages = of_people(task, wire, people=6, checkins=10)
+        replies = send_each(server, messages, threads=6)  # one thread for each person, in order
         assert {reply.status for reply in replies} == {200}
         document, statistics = exported(wire), wire.get(STATS).json()
-        checkout = wire.get(MODEL, letters[0][1]).json()
-        evaluating = wire.get(f"{MODEL}?role=evaluate", letters[0][1]).json()
+        checkout = wire.get(MODEL, messages[0][1]).json()
+        evaluating = wire.get(f"{MODEL}?role=evaluate", messages[0][1]).json()
     fold = same_fold(server, document, statistics, checkout)
     assert fold.w.tobytes() != fold.learnt.tobytes(), "what is exported is the average"
     tested = np.frombuffer(base64.b64decode(evaluating["parameters"]), dtype="<f4")
@@ -196,15 +196,15 @@ def test_concurrent_numbers_are_applied_exactly_once(start: Start) -> None:
     task = make_directed()
     server = start(task, largest_batch=16)
     with server.connected() as wire:
-        letters = of_people(task, wire, people=8, checkins=10)
+        messages = of_people(task, wire, people=8, checkins=10)
     fresh = [
         (json.dumps(json.loads(body) | {"id": f"another-id-{i:08}"}).encode(), token)
-        for i, (body, token) in enumerate(letters)
+        for i, (body, token) in enumerate(messages)
     ]
     replies = []
     for first in range(0, 80, 8):
         own = slice(first, first + 8)
-        replies += send_each(server, letters[own] + fresh[own] + letters[own], threads=12)
+        replies += send_each(server, messages[own] + fresh[own] + messages[own], threads=12)
     kinds = Counter(
         reply.json()["status"] if reply.status == 200 else problem_kind(reply) for reply in replies
     )
