@@ -107,10 +107,10 @@ for name in ("state", "version", "devices", "active_devices", "error"):
 with closing(Store(server.database)) as store:
     row = store.task("steps")
     log = list(store.log(row.id))
-told = [msgspec.msgpack.decode(entry.payload) for entry in log]
-for each in told[:5]:
+payloads = [msgspec.msgpack.decode(entry.payload) for entry in log]
+for each in payloads[:5]:
     print(each)
-print(Counter(field for each in told for field in each if field != "number"))
+print(Counter(field for each in payloads for field in each if field != "number"))
 
 # %% [markdown]
 # The model is a fold over that log and over nothing else: w starts at zero, and anyone who has

@@ -143,8 +143,8 @@ def test_joining_again_goes_on(profile: Tabs, page: Page, server: Portal) -> Non
     first = run(page, JOIN + "await fill(2); return device.identity;")
     page.close()
     again = profile.open(HELPERS)
-    wishes = {"limits": {"perSample": 9, "perDevice": 9}}
-    assert run(again, JOIN + "return device.identity;", wishes) == first
+    asked = {"limits": {"perSample": 9, "perDevice": 9}}
+    assert run(again, JOIN + "return device.identity;", asked) == first
     assert run(again, OPEN + "return device.identity;") == first
     assert run(again, "return fill(1);") == ["checked in"]
     assert run(again, "return (await web.Device.open('another')) ?? null;") is None

@@ -204,12 +204,12 @@ def test_closed_at_any_instant_no_kept_sample_is_lost_or_used_twice(profile: Tab
         page = profile.open(HELPERS)
         run(page, """
             const store = await opened();
-            const told = new BroadcastChannel("kept");
+            const channel = new BroadcastChannel("kept");
             (async () => {
                 for (let i = 0; ; i++) {
                     const x = given * 10000 + i;
                     await store.add(Float64Array.of(x), 0, () => true);
-                    told.postMessage(x);
+                    channel.postMessage(x);
                     if (i % 4 === 3) await store.release(
                         (rows) => ({ checkin: checkin(`checkin ${x}`, rows), event, truth }));
                 }

@@ -9,10 +9,10 @@ from tests.support.servers import create, make_task
 
 def test_there_and_back(quick: Here) -> None:
     create("sqlite:///crowdml.db", make_task())
-    told = "1 task, 0 devices, 0 check-ins"
-    assert quick("backup", "night").said() == f"wrote night: {told}\n"
+    counts = "1 task, 0 devices, 0 check-ins"
+    assert quick("backup", "night").said() == f"wrote night: {counts}\n"
     restored = quick("restore", "night", "--database", "sqlite:///other.db").said()
-    assert restored == f"restored night: {told}\n"
+    assert restored == f"restored night: {counts}\n"
     assert "found actions in sqlite:///crowdml.db" in quick("restore", "night").error()
     assert "cannot read the backup missing: No such file" in quick("restore", "missing").error()
 

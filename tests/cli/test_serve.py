@@ -93,11 +93,11 @@ def test_a_log_for_programs(crowdml: Command) -> None:
             hung.cancel()
             process.terminate()
             out, err = process.communicate(timeout=PATIENCE)
-        told = [json.loads(line)["message"] for line in [*before, *err.splitlines()]]
+        messages = [json.loads(line)["message"] for line in [*before, *err.splitlines()]]
         assert out == ""
-        assert sum(message.endswith(" started") for message in told) == workers
-        assert sum(message.endswith(" stopped") for message in told) == workers
-        assert told.count(f"listening on http://127.0.0.1:{port}") == 1
+        assert sum(message.endswith(" started") for message in messages) == workers
+        assert sum(message.endswith(" stopped") for message in messages) == workers
+        assert messages.count(f"listening on http://127.0.0.1:{port}") == 1
 
 
 def test_a_port_that_is_taken(quick: Here) -> None:

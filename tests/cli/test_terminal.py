@@ -79,8 +79,8 @@ def test_a_refusal_in_the_ledger(quick: Here, trickster: tuple[Trickster, str]) 
     puppet.checkin = (422, {}, puppet.problem(f"implausible{HIDDEN}"))
     quick("device", "run", "--source", "-", "--wait", 0.01, typed=3 * ROW)
     assert "refused: implausible\\x1b[8m" in shown(quick("device", "ledger"))
-    [told] = quick("device", "ledger", "--json").json()["checkins"]
-    assert told["answer"].startswith("refused: implausible\\x1b[8m")
+    [row] = quick("device", "ledger", "--json").json()["checkins"]
+    assert row["answer"].startswith("refused: implausible\\x1b[8m")
 
 
 def test_a_file_of_samples(quick: Here, trickster: tuple[Trickster, str]) -> None:
@@ -109,8 +109,8 @@ def test_a_server_s_own_tasks(quick: Here) -> None:
 
 def test_tables_keep_their_own_colours(capsys: pytest.CaptureFixture[str]) -> None:
     table = Table("a")
-    table.add_row(Text("told\x1b[8m", style="bold"))
+    table.add_row(Text("text\x1b[8m", style="bold"))
     Console(force_terminal=True, color_system="standard").print(table)
     written = capsys.readouterr().out
-    assert "\x1b[1mtold\\x1" in written
+    assert "\x1b[1mtext\\x1" in written
     assert "\x1b[8m" not in written

@@ -145,8 +145,8 @@ def test_hosts_that_cannot_be(quick: Here, host: str) -> None:
 
 
 def test_a_part_that_is_not_installed_is_named() -> None:
-    told = r"needs numba.*pip install 'crowdml\[server,sim\]'"
-    with pytest.raises(CrowdmlError, match=told), needs("server", "sim"):
+    advice = r"needs numba.*pip install 'crowdml\[server,sim\]'"
+    with pytest.raises(CrowdmlError, match=advice), needs("server", "sim"):
         raise ModuleNotFoundError("No module named 'numba'", name="numba")
 
 

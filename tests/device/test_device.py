@@ -706,7 +706,7 @@ def test_an_event_is_made_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> N
     made: list[DirectionEvent] = []
     drawn: list[Role] = []
     spent: list[object] = []
-    make, draw, tell = DirectionMechanism.event, Roles.of, DirectionMechanism.make_payload
+    make, draw, write = DirectionMechanism.event, Roles.of, DirectionMechanism.make_payload
 
     def event(self: DirectionMechanism, n_samples: int, place: CheckinPlace) -> DirectionEvent:
         found = make(self, n_samples, place)
@@ -722,7 +722,7 @@ def test_an_event_is_made_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
     def spend(self: DirectionMechanism, minibatch: Any, event: Any, *more: Any) -> DirectionMessage:
         spent.append(event)
-        return tell(self, minibatch, event, *more)
+        return write(self, minibatch, event, *more)
 
     transport = MemoryTransport(make_task(**WHOLE, collection__checkins=6))
     with join(file, transport) as device:

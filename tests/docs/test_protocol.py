@@ -96,18 +96,18 @@ def test_every_route(path: str) -> None:
     """Find the route by its whole address or, for a GET, by the last part of it."""
     (route,) = (route for route in ROUTES if route.path == path)
     method = next(iter((route.methods or {"GET"}) - {"HEAD"}))
-    told = [text.partition("?")[0] for text in inline(PROTOCOL)]
+    named = [text.partition("?")[0] for text in inline(PROTOCOL)]
     allowed = {f"{method} {path}"}
     if method == "GET":
         allowed |= {path, "/" + path.rpartition("/")[2]}
-    assert allowed & set(told)
+    assert allowed & set(named)
 
 
 def test_no_route_is_invented() -> None:
     paths = {route.path for route in ROUTES}
-    told = re.findall(r"(?:GET|POST|PUT|PATCH|DELETE) (/[^\s`?]*)", PROTOCOL)
-    assert told
-    assert set(told) <= paths
+    routes = re.findall(r"(?:GET|POST|PUT|PATCH|DELETE) (/[^\s`?]*)", PROTOCOL)
+    assert routes
+    assert set(routes) <= paths
 
 
 # The terms

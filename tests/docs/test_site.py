@@ -124,8 +124,8 @@ def test_what_is_public_says_what_it_is(module: str) -> None:
         words = (vars(value)["__doc__"] if inspect.isclass(value) else value.__doc__) or ""
         assert len(words.split()) >= 3, f"{module}.{name} has no docstring to speak of"
         assert not words.startswith(f"{name}("), f"{module}.{name}: fields say nothing"
-        for told in re.findall(r"`(crowdml(?:\.\w+)+)`", words):
-            assert pkgutil.resolve_name(told) is not None
+        for name in re.findall(r"`(crowdml(?:\.\w+)+)`", words):
+            assert pkgutil.resolve_name(name) is not None
 
 
 @pytest.mark.parametrize("name", sorted(set(crowdml.__all__) - {"__version__"}))

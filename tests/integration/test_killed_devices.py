@@ -141,7 +141,7 @@ def test_the_one_file_killed_after_every_step(joined: Process, alone: Alone) -> 
         assert len(state["ledger"]) == state["number"] == n_sent + (step in ("stored", "booked"))
     done = alone.feed(*lines(LINES - 4 * len(dying.STEPS), seed=99))
     assert done.returncode == 0, done.stderr
-    log = _told_once(alone, joined)
+    log = _sent_once(alone, joined)
     assert set(ids) <= {entry.id for entry in log}, "the same bytes were sent again"
     assert BATCH * len(log) + alone.buffered == LINES, "every line counts, once"
 
@@ -155,7 +155,7 @@ def _look(step: str, state: Any, buffered: int, n_sent: int) -> None:
         assert n_sent == state["number"], "it has arrived, and the device does not know"
 
 
-def _told_once(alone: Alone, server: Process) -> list[LogEntry]:
+def _sent_once(alone: Alone, server: Process) -> list[LogEntry]:
     state, log = alone.state, log_of(server)
     assert {entry.number for entry in log} == set(range(1, len(log) + 1))
     assert len(state["ledger"]) == state["number"] == len(log), "one cost for each check-in"
@@ -175,7 +175,7 @@ def test_the_one_file_run_twice_at_once(
         out, err = process.communicate(timeout=4 * PATIENCE)
         assert process.returncode == 0, err
         assert out
-    log = _told_once(alone, joined)
+    log = _sent_once(alone, joined)
     taken = sum(place[0] for place in alone.state["sources"].values())
     assert taken - alone.buffered >= BATCH * len(log), "a check-in takes three or more"
     assert len(log) >= LINES // BATCH - 4

@@ -98,8 +98,8 @@ def test_a_real_server_applies_all_of_it(tmp_path: Path, server: Process, name: 
         assert ran.stdout == "all check-ins that you agreed to are made. Thank you.\n"
         assert [entry["answer"] for entry in alone.state["ledger"]] == ["applied"] * CHECKINS
         assert alone.buffered == 0, "no more is taken than was agreed"
-        *told, spent, for_you, row = alone.run("ledger").stdout.splitlines()
-        assert len(told) == CHECKINS
+        *rows, spent, for_you, row = alone.run("ledger").stdout.splitlines()
+        assert len(rows) == CHECKINS
         assert spent == "ε = 60 in total"
         assert re.fullmatch(r"The crowd’s model was .* \d+ of your last 21 samples. .*", for_you)
         assert re.fullmatch("Over time, from no sample to all: [▁▂▃▄▅▆▇█]{20,30}", row)
@@ -124,7 +124,7 @@ def test_a_real_server_applies_all_of_it(tmp_path: Path, server: Process, name: 
 
 def test_what_it_remembers_after_leaving(alone: Alone, server: Process) -> None:
     """Check that the ledger adds up over rejoining, and that samples, token and terms are gone."""
-    rng, telling = np.random.default_rng(2), line([0.123456789, 0.0, 0.0, 0.0], "walk")
+    rng, sample = np.random.default_rng(2), line([0.123456789, 0.0, 0.0, 0.0], "walk")
     for times in (1, 2):
         join(alone, server, "once")
         assert alone.feed(*(sample(rng, OTHERS["once"]) for _ in range(3))).returncode == 3
@@ -134,7 +134,7 @@ def test_what_it_remembers_after_leaving(alone: Alone, server: Process) -> None:
         assert alone.feed().stderr == "this file has not joined a task. Join one first.\n"
         alone.source.unlink()
     join(alone, server, "once")
-    assert "1 of 3 samples wait" in alone.feed(telling).stdout
+    assert "1 of 3 samples wait" in alone.feed(sample).stdout
     assert b"0.123456789" in alone.file.read_bytes()
     alone.run("leave")
     assert b"0.123456789" not in alone.file.read_bytes(), "what is erased is overwritten"

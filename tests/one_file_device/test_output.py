@@ -132,12 +132,12 @@ def test_mistakes(case: dict[str, Any], expected: dict[str, Any], draws: Draws) 
     terms, samples = model(case, epsilon=1.0), list(zip(case["x"], case["y"], strict=True))
     for i, (_, y) in enumerate(samples):
         draws(i, 0, 0)
-        told = standalone.make_payload(terms, "here", case["w"], samples, "evaluate")
-        assert told == {"wrong": expected["mistakes"][i]}
+        payload = standalone.make_payload(terms, "here", case["w"], samples, "evaluate")
+        assert payload == {"wrong": expected["mistakes"][i]}
         if terms.C:
             draws(i, 0, 0)
-            told = standalone.make_payload(terms, "here", case["w"], samples, "count")
-            assert told == {"answer": int(y)}
+            payload = standalone.make_payload(terms, "here", case["w"], samples, "count")
+            assert payload == {"answer": int(y)}
 
 
 @pytest.mark.parametrize(("role", "k"), [("evaluate", 2), ("count", 3)])
@@ -208,8 +208,8 @@ def test_messages(
     draws(*map(int, case["draws"]))
     samples = list(zip(case["x"], case["y"], strict=True))
     role = standalone.role_of(terms, place)
-    told = standalone.make_payload(terms, place, case["w"], samples, role)
-    assert told.items() <= expected["message"].items()
+    payload = standalone.make_payload(terms, place, case["w"], samples, role)
+    assert payload.items() <= expected["message"].items()
 
 
 @pytest.mark.parametrize(("case", "expected"), vectors("terms"))

@@ -104,7 +104,7 @@ class Mosquitto:
     def talking(self) -> Iterator[mqtt.Client]:
         connected = threading.Event()
         client = mqtt.Client(CallbackAPIVersion.VERSION2)
-        client.on_connect = lambda *told: connected.set()
+        client.on_connect = lambda *args: connected.set()
         if self.guarded:
             client.username, client.password = USER, PASSWORD
             client.tls_set(str(self.certificate))

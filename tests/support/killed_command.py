@@ -14,7 +14,7 @@ STEPS: dict[str, tuple[type, str]] = {
     "received": (Broker, "_on_message"),
     "stored": (DeviceStore, "add"),
     "acknowledged": (Broker, "acknowledge"),
-    "told": (DeviceStore, "release"),
+    "released": (DeviceStore, "release"),
     "sent": (HttpTransport, "checkin"),
     "answered": (DeviceStore, "answered"),
 }

@@ -256,7 +256,7 @@ def noisy(case: Case) -> Case:
         "sensitivity": {release.what: release.sensitivity for release in event.releases},
         "loss": _number(event.loss.total),
         "whole_loss": _number(event.whole_loss.total),
-        "told": _written(payload),
+        "payload": _written(payload),
     }
 
 

@@ -306,7 +306,7 @@ async function noisy(input, output) {
   assert.deepEqual(sensitivities, output.sensitivity);
   near(lossOf(event).total, asNumber(output.loss));
   near(wholeLossOf(event).total, asNumber(output.whole_loss));
-  assert.deepEqual(payload, output.told);
+  assert.deepEqual(payload, output.payload);
   const hidden = releases.filter((release) => release.level !== Infinity);
   assert.deepEqual(chance.amounts, hidden, "the noise is asked for at the level that is charged");
 }

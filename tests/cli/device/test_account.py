@@ -50,9 +50,9 @@ def test_two_runs_at_once_tell_every_line_once(crowdml: Command, server: Process
     assert [process.returncode for process in runs] == [0, 0], said
     kept = [int(out.partition(" samples kept")[0].split("\n")[-1]) for out, _ in said]
     assert sum(kept) == 900
-    told = crowdml("device", "ledger", "--json").json()["checkins"]
+    rows = crowdml("device", "ledger", "--json").json()["checkins"]
     with closing(DeviceStore(crowdml.data / "steps.device")) as store:
-        assert sum(row["samples"] for row in told) + store.n_samples == 900
+        assert sum(row["samples"] for row in rows) + store.n_samples == 900
 
 
 def test_a_file_is_known_under_every_name(quick: Here, server: Process) -> None:
@@ -72,7 +72,7 @@ def test_a_file_is_known_under_every_name(quick: Here, server: Process) -> None:
 
 def test_leaving_and_joining_again(quick: Here, server: Process) -> None:
     (quick.folder / "samples.csv").write_text("".join(ROWS[:6]))
-    assert "What you told" not in join(quick, server, "steps")
+    assert "What you sent" not in join(quick, server, "steps")
     assert run(quick, "samples.csv").startswith("6 samples kept, 2 check-ins")
     quick("device", "leave").said()
     alone = quick("device", "ledger", "--json").json()

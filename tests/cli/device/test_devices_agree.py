@@ -124,12 +124,12 @@ def test_joining_again_after_a_task_was_created_anew(
     device: Run, server: Process, tmp_path: Path
 ) -> None:
     """Check that samples stay where they fit the new terms, and that nothing else changes."""
-    link, told = f"{server.url}/join/anew", {"privacy__epsilon": 4.0, "collection__checkins": 3}
+    link, settings = f"{server.url}/join/anew", {"privacy__epsilon": 4.0, "collection__checkins": 3}
     device("join", link, "--yes").said()
     (tmp_path / "samples.csv").write_text(ROW)
     assert device("run", "--source", "samples.csv").code == 0
     for changes, code in (({"features__count": 3}, 1), ({"__purpose": "another"}, 0)):
-        task = make_directed("anew", **told, **changes)
+        task = make_directed("anew", **settings, **changes)
         with server.store() as store:
             store.delete_task("anew")
             store.create_task(task)

@@ -38,9 +38,9 @@ def test_a_password_is_never_shown() -> None:
     address = read_address("mqtt://ann:secret@[::1]/a")
     assert str(address) == "mqtt://ann:…@[::1]:1883/a"
     assert "secret" not in repr(address)
-    with pytest.raises(InvalidInput) as told:
+    with pytest.raises(InvalidInput) as error:
         read_address("mqtt://ann:secret@host:x/a")
-    assert "secret" not in str(told.value)
+    assert "secret" not in str(error.value)
 
 
 @pytest.mark.parametrize(

@@ -43,11 +43,11 @@ class Home:
 
         deadline = time.monotonic() + PATIENCE
 
-        def told() -> bool:
+        def is_found() -> bool:
             assert time.monotonic() < deadline, self.found()
             return self.state | wanted == self.state
 
-        listen(self.device, broker, self.client, discovery=discovery, stopped=told)
+        listen(self.device, broker, self.client, discovery=discovery, stopped=is_found)
 
     def found(self) -> dict[str, bytes | bytearray]:
         return self.mosquitto.retained()
@@ -136,10 +136,10 @@ def test_no_sample_and_no_token(tmp_path: Path, mosquitto: Mosquitto) -> None:
         home.until(samples=0)
         mosquitto.publish('{"x": [0.12345, 0, 0, 0], "y": "walk"}', '{"x": [0.98765], "y": 1}')
         home.until(samples=1)
-        told = b"".join(home.found().values()).decode()
+        published = b"".join(home.found().values()).decode()
         assert home.found().keys() == {topic for topic in home.found() if TOPIC not in topic}
     for secret in ("12345", "98765", "walk", device.identity.token, device.identity.device, TOPIC):
-        assert secret not in told
+        assert secret not in published
 
 
 def test_a_broker_that_forgot_is_told_again(tmp_path: Path, mosquitto: Mosquitto) -> None:

@@ -114,16 +114,16 @@ def test_bad_messages_are_skipped_and_named(device: Device, mosquitto: Mosquitto
     bad: list[bytes | str] = ["nonsense", b"\xff\xfe", "{}", sample(0.5, "fly")]
     bad += ['{"x": [1], "y": "walk"}', '{"x":' + "[" * 2000, sample(0.3) + LARGEST * " "]
     mosquitto.publish(*bad, "", " ", sample(0.1), "oops", sample(0.2))
-    told = listener(device, mosquitto)
-    counts = told.until(lambda: device.n_samples == 2)
+    heard = listener(device, mosquitto)
+    counts = heard.until(lambda: device.n_samples == 2)
     assert kept(device) == [0.1, 0.2]
     assert (counts.kept, counts.skipped) == (2, len(bad) + 1)
-    numbers = [each.split(":")[0] for each in told.skipped]
+    numbers = [each.split(":")[0] for each in heard.skipped]
     assert numbers == [f"message {i}" for i in (1, 2, 3, 4, 5, 6, 7, 11)]
-    assert told.skipped[0].startswith('message 1: expected {"x": [numbers], "y": label}, found')
-    assert "y must be one of still, walk, run, found 'fly'." in told.skipped[3]
-    assert told.skipped[4] == "message 5: x must be 4 numbers, found 1."
-    assert told.skipped[6].startswith("message 7: a message must have at most 16,777,216 bytes,")
+    assert heard.skipped[0].startswith('message 1: expected {"x": [numbers], "y": label}, found')
+    assert "y must be one of still, walk, run, found 'fly'." in heard.skipped[3]
+    assert heard.skipped[4] == "message 5: x must be 4 numbers, found 1."
+    assert heard.skipped[6].startswith("message 7: a message must have at most 16,777,216 bytes,")
 
 
 def test_what_was_retained_is_no_news(device: Device, mosquitto: Mosquitto) -> None:
@@ -136,9 +136,9 @@ def test_what_was_retained_is_no_news(device: Device, mosquitto: Mosquitto) -> N
     assert kept(device) == [0.1]
 
 
-def mute(told: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
+def mute(heard: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
     """Drop the acknowledgements of a broker's client."""
-    monkeypatch.setattr(told.broker._client, "ack", lambda number, qos: None)
+    monkeypatch.setattr(heard.broker._client, "ack", lambda number, qos: None)
 
 
 @pytest.mark.parametrize("qos", [0, 1])
@@ -148,16 +148,16 @@ def test_a_repetition_is_not_kept_again(
     """Repeat a message, also after a message of QoS 0 that overtakes its acknowledgement."""
     subscribe(device, mosquitto)
     mosquitto.publish(sample(0.1))
-    told = listener(device, mosquitto)
-    mute(told, monkeypatch)
-    with told.running():
+    heard = listener(device, mosquitto)
+    mute(heard, monkeypatch)
+    with heard.running():
         assert eventually(lambda: device.n_samples == 1)
         mosquitto.publish(sample(0.2), qos=qos)
         assert qos == 1 or eventually(lambda: device.n_samples == 2)
     assert kept(device) == [0.1, 0.2][: 2 - qos]
     mosquitto.publish(sample(0.3))
     listener(device, mosquitto).until(lambda: 0.3 in kept(device))
-    assert f"Sending PUBLISH to {told.client} (d1, q1" in mosquitto.log
+    assert f"Sending PUBLISH to {heard.client} (d1, q1" in mosquitto.log
     assert kept(device) == [0.1, 0.2, 0.3]
 
 
@@ -165,8 +165,8 @@ def test_a_cut_connection(device: Device, mosquitto: Mosquitto) -> None:
     """Check that unstored messages come again, and no other is acknowledged for them."""
     subscribe(device, mosquitto)
     mosquitto.publish(*(sample(i / 100) for i in range(8)))
-    told = listener(device, mosquitto)
-    received = told.broker._client.on_message
+    heard = listener(device, mosquitto)
+    received = heard.broker._client.on_message
     assert received is not None
     cuts = []
 
@@ -176,8 +176,8 @@ def test_a_cut_connection(device: Device, mosquitto: Mosquitto) -> None:
             cuts.append(message.mid)
             client.socket().shutdown(socket.SHUT_RDWR)
 
-    told.broker._client.on_message = cutting
-    told.until(lambda: device.n_samples == 8 and not told.broker.inbox)
+    heard.broker._client.on_message = cutting
+    heard.until(lambda: device.n_samples == 8 and not heard.broker.inbox)
     assert len(cuts) == 4
     assert kept(device) == [i / 100 for i in range(8)]
 
@@ -207,8 +207,8 @@ def test_a_full_buffer_leaves_messages_with_the_broker(
     transport.down = Unreachable("no network.")
     subscribe(device, mosquitto)
     mosquitto.publish(*(sample(i / 100) for i in range(40)))
-    told = listener(device, mosquitto)
-    counts = told.until(lambda: bool(told.broker.inbox))
+    heard = listener(device, mosquitto)
+    counts = heard.until(lambda: bool(heard.broker.inbox))
     assert counts.outcome is Outcome.WAITING
     assert device.n_samples == 30
     transport.down = None
@@ -226,13 +226,13 @@ def test_a_message_that_waits_is_held_once(
         device.add([0.1, 0, 0, 0], "walk")
     subscribe(device, mosquitto)
     mosquitto.publish(sample(0.5))
-    told = listener(device, mosquitto)
-    with told.running():
-        assert eventually(lambda: len(told.broker.inbox) == 1)
+    heard = listener(device, mosquitto)
+    with heard.running():
+        assert eventually(lambda: len(heard.broker.inbox) == 1)
         mosquitto.stop()
         mosquitto.start()
-        assert eventually(lambda: "(d1, q1" in mosquitto.log and len(told.broker.inbox) > 0)
-        assert [message.repeated for message in told.broker.inbox] == [True]
+        assert eventually(lambda: "(d1, q1" in mosquitto.log and len(heard.broker.inbox) > 0)
+        assert [message.repeated for message in heard.broker.inbox] == [True]
 
 
 def test_what_cannot_wait_is_named(
@@ -241,13 +241,13 @@ def test_what_cannot_wait_is_named(
     transport.down = Unreachable("no network.")
     for _ in range(30):
         device.add([0.1, 0, 0, 0], "walk")
-    told = listener(device, mosquitto)
-    with told.running():
+    heard = listener(device, mosquitto)
+    with heard.running():
         assert eventually(lambda: mosquitto.n_subscriptions() == 1)
         mosquitto.publish(sample(0.5), qos=0)
-        assert eventually(lambda: bool(told.skipped))
+        assert eventually(lambda: bool(heard.skipped))
     assert (
-        "not kept, buffer full, and with QoS 0 it cannot wait. Publish with 1." in told.skipped[0]
+        "not kept, buffer full, and with QoS 0 it cannot wait. Publish with 1." in heard.skipped[0]
     )
 
 
@@ -256,15 +256,15 @@ def test_it_ends_when_all_check_ins_are_made(tmp_path: Path, mosquitto: Mosquitt
     with closing(join(tmp_path / "device", transport)) as device:
         subscribe(device, mosquitto)
         mosquitto.publish(*(sample(i / 100) for i in range(9)))
-        told = listener(device, mosquitto)
-        gone = f"Client {told.client} disconnected"
-        counts = told.until(lambda: False)
+        heard = listener(device, mosquitto)
+        gone = f"Client {heard.client} disconnected"
+        counts = heard.until(lambda: False)
         assert (counts.kept, counts.answered, len(transport.bodies)) == (6, 2, 2)
         assert "all check-ins that you agreed to are made" in str(device.ended)
         assert eventually(lambda: mosquitto.log.count(gone) == 2)
         mosquitto.stop()
         kept_by_broker = (mosquitto.folder / "mosquitto.db").read_bytes()
-        assert told.client.encode() not in kept_by_broker, "nobody will ever come for these"
+        assert heard.client.encode() not in kept_by_broker, "nobody will ever come for these"
         assert listener(device, mosquitto).until(lambda: False).kept == 0
 
 
@@ -296,9 +296,9 @@ def test_tls_and_a_password(device: Device, tmp_path: Path) -> None:
         wrong = read_address(broker.source.replace("p%40ss", "guess"))
         with pytest.raises(
             InvalidInput, match=r"refused: Not authorized\. Look at the user"
-        ) as told:
+        ) as heard:
             Listener(device, wrong, **options).until(lambda: False)
-        assert "guess" not in str(told.value)
+        assert "guess" not in str(heard.value)
         with pytest.raises(Untrusted, match=r"not trusted: .* add --ca FILE"):
             listener(device, broker).until(lambda: False)
         elsewhere = read_address(broker.source.replace("localhost", "127.0.0.2"))

@@ -66,14 +66,14 @@ def test_a_mark_is_taken_once_and_for_one_task(account: Account, tmp_path: Path)
     assert Trail(account, "steps", again=True).last(iter(["00"])) == 0
 
 
-def test_what_was_told_adds_up() -> None:
+def test_what_was_sent_adds_up() -> None:
     quiet = NoiseEvent(2, 0, (Release("gradient", MinibatchPart.TRAINING, 5, 0.1),), delta=1e-6)
-    told = [
+    entries = [
         AccountEntry("u", "steps", True, NOISE), AccountEntry("u", "steps", True, NOISE),
         AccountEntry("u", "steps", False, NOISE), AccountEntry("v", "steps", True, quiet),
         AccountEntry("u", "all", False, CHOICE),
     ]  # fmt: skip
-    found = Statement(tuple(told))
+    found = Statement(tuple(entries))
     assert [len(ledger.events) for ledger in found.tasks.values()] == [3, 1, 1]
     assert found.n_not_followed == 2
     assert found.epsilon_per_sample == pytest.approx(0.5 + epsilon_of(0.1, 1e-6) + 4)
@@ -86,7 +86,7 @@ def test_a_check_in_is_in_the_file_then_in_the_account_then_sent(tmp_path: Path)
     """Check the order, by which a crash neither locks the device nor charges for nothing."""
 
     def sanitize(x: Array, y: Array, ledger: Ledger) -> WrittenCheckin:
-        return WrittenCheckin("a", b"told")
+        return WrittenCheckin("a", b"sent")
 
     with closing(DeviceStore(tmp_path / "device")) as store:
         store.join(Identity("u", "steps", "ana", "token", "{}", Limits(1.0, 1.0)))

@@ -251,11 +251,11 @@ def test_another_database_is_left_alone(file: Path) -> None:
 
 
 def test_events_of_every_kind_come_back(store: DeviceStore) -> None:
-    told: list[CheckinEvent] = [EVENT, *(DirectionEvent(2, role, 4.0) for role in Role)]
-    for number, event in enumerate(told):
+    events: list[CheckinEvent] = [EVENT, *(DirectionEvent(2, role, 4.0) for role in Role)]
+    for number, event in enumerate(events):
         fill(store, 1.0)
         store.release(1, event, lambda x, y, ledger, n=number: WrittenCheckin(f"{n}", b""))  # type: ignore[misc]
-    assert store.ledger.events == tuple(told)
+    assert store.ledger.events == tuple(events)
 
 
 def test_used_samples_are_not_in_the_log_of_an_open_file(store: DeviceStore, file: Path) -> None:

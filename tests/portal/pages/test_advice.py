@@ -1,4 +1,4 @@
-"""What an owner is told before a task exists."""
+"""What an owner reads before a task exists."""
 
 import re
 from typing import Any

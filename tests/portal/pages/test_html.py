@@ -103,9 +103,9 @@ def test_every_page_is_valid(pages: dict[tuple[str, str], Reply], tmp_path: Path
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_task_answers_first(pages: dict[tuple[str, str], Reply], language: str) -> None:
     """The six answers come first, in the words of the page that asks for consent."""
-    asked, told = (_answers(pages[path, language]) for path in ("/join/sensed", "/tasks/sensed"))
+    asked, shown = (_answers(pages[path, language]) for path in ("/join/sensed", "/tasks/sensed"))
     assert all(question in asked for question in QUESTIONS[language])
-    assert asked == told
+    assert asked == shown
     page = pages["/tasks/sensed", language].body.decode()
     answers, table = page.index('<dl class="answers'), page.index('<dl class="table">')
     assert page.index('data-live="state"') < page.index("<h1") < answers < table

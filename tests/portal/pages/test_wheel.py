@@ -127,10 +127,10 @@ def test_its_record() -> None:
     with zipfile.ZipFile(io.BytesIO(own_wheel().body)) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
     (record,) = (name for name in files if name.endswith(".dist-info/RECORD"))
-    for name, told, length in csv.reader(io.StringIO(files[record].decode())):
+    for name, hashed, length in csv.reader(io.StringIO(files[record].decode())):
         if name != record:
             digest = base64.urlsafe_b64encode(hashlib.sha256(files[name]).digest()).decode()
-            assert (told, length) == (f"sha256={digest.rstrip('=')}", str(len(files[name])))
+            assert (hashed, length) == (f"sha256={digest.rstrip('=')}", str(len(files[name])))
     inside = {name.rpartition("/")[2] for name in files if ".dist-info/" in name}
     assert {"METADATA", "WHEEL", "entry_points.txt", "LICENSE"} < inside
     assert not inside & {"INSTALLER", "REQUESTED", "direct_url.json"}

@@ -1,4 +1,4 @@
-"""What leaves a device, on the page of a task: the real mechanism, told truly."""
+"""What leaves a device, on the page of a task: the real mechanism, shown truly."""
 
 import json
 import math
@@ -104,5 +104,5 @@ def test_a_server_would_take_it(changes: dict[str, Any]) -> None:
             if mechanism.roles.of(place := CheckinPlace(terms_hash(terms.text), f"example-{k}", 1))
             is role_in(message)
         )
-        told = {name: document[name] for name in document if name in FIELDS.values()}
-        mechanism.check(mechanism.payload_type(number=1, **told), place)
+        fields = {name: document[name] for name in document if name in FIELDS.values()}
+        mechanism.check(mechanism.payload_type(number=1, **fields), place)

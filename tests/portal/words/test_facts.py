@@ -1,4 +1,4 @@
-"""Charts of what a crowd told: estimates with the band that belongs to them."""
+"""Charts of what a crowd sent: estimates with the band that belongs to them."""
 
 import re
 from itertools import pairwise
@@ -32,11 +32,11 @@ def test_before_anyone_measured() -> None:
     """There are check-ins, so the picture must not say that there are none."""
     facts = Facts(make_task(**DIRECTION), NOTHING, Course([POINT], {60: 500}))
     assert error_rows(facts) == []
-    for name, told in (("error", "Too uncertain to say"), ("labels", "Not measured yet.")):
+    for name, beginning in (("error", "Too uncertain to say"), ("labels", "Not measured yet.")):
         assert CHARTS[name].alt(facts) == CHARTS[name].nothing(facts)
         picture = CHARTS[name].picture(facts, THEMES["light"])
         (text,) = picture.axes[0].texts
-        assert text.get_text().startswith(told)
+        assert text.get_text().startswith(beginning)
         assert b"<svg" in save(picture, "svg", THEMES["light"])
 
 

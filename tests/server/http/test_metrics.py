@@ -38,7 +38,7 @@ def send(wire: Wire, token: str, seeds: range) -> None:
         assert wire.call("POST", CHECKINS, checkin(TASK, seed), token).status == 200
 
 
-def settled(wire: Wire, done: Callable[[Series], bool]) -> Series:
+def wait_for(wire: Wire, done: Callable[[Series], bool]) -> Series:
     """Scrape until `done` holds.
 
     Each node writes its counts a moment later, and reads the counts of others when it looks.
@@ -55,7 +55,7 @@ def test_every_node_shows_all(pair: list[Wire]) -> None:
     assert other.call("POST", CHECKINS, b"{}", token).status == 400
     refused = {"name": "crowdml_refusals_total", "kind": "invalid-request"}
     for wire in pair:
-        found = settled(
+        found = wait_for(
             wire,
             lambda now: (
                 sum(total(now, "crowdml_task_version").values()) == 10
@@ -85,7 +85,7 @@ def test_every_node_shows_all(pair: list[Wire]) -> None:
 def test_the_text_is_as_prometheus_wants_it(start: Start) -> None:
     with start(TASK, heartbeat_seconds=0.05).connected() as wire:
         send(wire, enrol(wire), range(12))
-        found = settled(wire, lambda now: 12 in total(now, "crowdml_checkins_total").values())
+        found = wait_for(wire, lambda now: 12 in total(now, "crowdml_checkins_total").values())
         for family in (name for name, (kind, _) in FAMILIES.items() if kind == "histogram"):
             for node, count in total(found, f"{family}_count").items():
                 steps = total(found, f"{family}_bucket", "le", node=node)
@@ -142,7 +142,7 @@ def test_a_node_that_died_is_seen_for_a_minute(database: str, tmp_path: Path) ->
         token = enrol(wire)
         with second.connected() as other:
             send(other, token, range(4))
-            found = settled(other, lambda now: 4 in total(now, "crowdml_checkins_total").values())
+            found = wait_for(other, lambda now: 4 in total(now, "crowdml_checkins_total").values())
         by_node = total(found, "crowdml_checkins_total")
         (dead,) = (node for node, count in by_node.items() if count == 4)
         second.kill()
@@ -184,7 +184,7 @@ def test_lag_is_what_a_node_has_not_applied(tmp_path: Path) -> None:
     with nodes(tmp_path, database, poll_seconds=600.0) as (busy, _), busy.connected() as wire:
         send(wire, enrol(wire), range(4))
         lags = "crowdml_fold_lag_checkins"
-        found = settled(
+        found = wait_for(
             wire,
             lambda now: (
                 4 in total(now, lags).values() and 4 in total(now, "crowdml_task_version").values()
@@ -201,7 +201,7 @@ def test_nobody_is_named(start: Start) -> None:
         joined = enrolled(wire)
         body = checkin(TASK)
         wire.call("POST", CHECKINS, body, joined["token"])
-        settled(wire, lambda now: 1 in total(now, "crowdml_checkins_total").values())
+        wait_for(wire, lambda now: 1 in total(now, "crowdml_checkins_total").values())
         text = wire.get("/metrics").body
     for secret in (joined["device"], joined["token"], "127.0.0.1"):
         assert secret.encode() not in text
