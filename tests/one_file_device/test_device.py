@@ -124,7 +124,7 @@ def test_a_real_server_applies_all_of_it(tmp_path: Path, server: Process, name: 
 
 def test_what_it_remembers_after_leaving(alone: Alone, server: Process) -> None:
     """Check that the ledger adds up over rejoining, and that samples, token and terms are gone."""
-    rng, sample = np.random.default_rng(2), line([0.123456789, 0.0, 0.0, 0.0], "walk")
+    rng, given = np.random.default_rng(2), line([0.123456789, 0.0, 0.0, 0.0], "walk")
     for times in (1, 2):
         join(alone, server, "once")
         assert alone.feed(*(sample(rng, OTHERS["once"]) for _ in range(3))).returncode == 3
@@ -134,7 +134,7 @@ def test_what_it_remembers_after_leaving(alone: Alone, server: Process) -> None:
         assert alone.feed().stderr == "this file has not joined a task. Join one first.\n"
         alone.source.unlink()
     join(alone, server, "once")
-    assert "1 of 3 samples wait" in alone.feed(sample).stdout
+    assert "1 of 3 samples wait" in alone.feed(given).stdout
     assert b"0.123456789" in alone.file.read_bytes()
     alone.run("leave")
     assert b"0.123456789" not in alone.file.read_bytes(), "what is erased is overwritten"
