@@ -23,7 +23,7 @@ from tests.support.servers import PATIENCE, Process, make_directed, make_task
 
 __all__ = ["FEATURES", "PARITY", "Collector", "log_of", "numbered", "uses", "without_noise"]
 
-COLLECTING = Path(__file__).parents[1] / "collecting.py"
+DEVICE_PROCESS = Path(__file__).parents[1] / "support" / "device_process.py"
 FEATURES = 60
 PARITY = ["even", "odd"]
 
@@ -97,7 +97,7 @@ class Collector:
         }
         environment = os.environ | {"PYTHONPATH": str(Path(crowdml.__file__).parents[1])}
         return subprocess.Popen(
-            [sys.executable, "-P", str(COLLECTING), json.dumps(options)], env=environment
+            [sys.executable, "-P", str(DEVICE_PROCESS), json.dumps(options)], env=environment
         )
 
     def run(self, samples: Iterable[int], kill: str = "") -> int:

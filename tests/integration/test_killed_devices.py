@@ -33,8 +33,8 @@ from tests.integration.crowd import (
     without_noise,
 )
 from tests.one_file_device.alone import PROGRAM, Alone, line
+from tests.support import killed_command
 from tests.support.brokers import Mosquitto, broker_in, eventually
-from tests.support.killed_command import STEPS as LISTENING_STEPS
 from tests.support.servers import LABELS, PATIENCE, Process, Start, make_directed
 
 STEPS = ["checked out", "sanitised", "stored", "booked", "sent", "acknowledged"]
@@ -241,8 +241,7 @@ class Listening:
         )
 
     def dies(self, step: str, times: int) -> None:
-        program = Path(__file__).parents[1] / "listening.py"
-        process = self.start(sys.executable, "-P", str(program), step, str(times))
+        process = self.start(sys.executable, "-P", killed_command.__file__, step, str(times))
         process.communicate(timeout=PATIENCE)
         assert process.returncode == -signal.SIGKILL
 
@@ -275,7 +274,7 @@ def listening(start: Start, mosquitto: Mosquitto, tmp_path: Path) -> Listening:
 def test_a_listening_device_killed_at_every_step(listening: Listening) -> None:
     listening.stop(listening.subscribed())
     listening.publish(*range(FEATURES))
-    for i, step in enumerate(LISTENING_STEPS):
+    for i, step in enumerate(killed_command.STEPS):
         listening.dies(step, times=1 + i % 3)
     process = listening.start()
     assert eventually(lambda: listening.has_used(FEATURES)), "a sample was lost"

@@ -1,4 +1,4 @@
-"""Run a device in a separate process: `python collecting.py '{"file": …, "url": …}'`.
+"""Run a device in a separate process: `python device_process.py '{"file": …, "url": …}'`.
 
 Sample i is the i-th unit vector, so that without noise the gradient shows which samples it used.
 Each line of the diary is the number of a sample that `add` has taken, written after it returned.

@@ -1,4 +1,4 @@
-"""Run `crowdml`, and kill it after the Nth call of a step: `python listening.py STEP N …`."""
+"""Run `crowdml`, and kill it after the Nth call of a step: `python killed_command.py STEP N …`."""
 
 import os
 import signal
