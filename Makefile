@@ -87,6 +87,7 @@ check: $(READY) $(NODE_READY)
 
 types: $(READY) $(NODE_READY)
 	$(BIN)/mypy
+	$(BIN)/mypy benchmarks
 	$(NODE)/.bin/tsc -p tsconfig.json
 
 style: $(READY)

@@ -70,7 +70,7 @@ def pairs() -> Iterator[tuple[str, Side, Side]]:
         """Return a w whose other scores are below the first for `up`, and above it for `down`."""
         w = np.zeros((CLASSES, FEATURES))
         w[1:, 0] = -score / 0.6
-        return w.astype(np.float32).astype(float).ravel().tolist()  # type: ignore[no-any-return]
+        return w.astype(np.float32).astype(float).ravel().tolist()
 
     def side(x: Any, w: list[float], n: int = BATCH, y: float = 0, **more: Any) -> Side:
         usual = {"kind": "softmax", "n_classes": CLASSES, "regularization": 0.0}
@@ -89,13 +89,11 @@ def pairs() -> Iterator[tuple[str, Side, Side]]:
         ("subnormal features or none", apart(1.0), tiny, up),
     ):
         yield name, side(first, w), side(second, w)
-    hinge = {"kind": "hinge", "regularization": 1e-310}
+    hinge: dict[str, Any] = {"kind": "hinge", "regularization": 1e-310}
     yield "hinge, subnormal λw", side(up, apart(50.0), **hinge), side(down, apart(50.0), **hinge)
-    real = {"kind": "ridge", "n_classes": 0}
-    yield (
-        "residual 0 or 10¹²",
-        *(side(up, [1.0] + [0.0] * (FEATURES - 1), y=y, **real) for y in (0.6, 1e12)),
-    )
+    real: dict[str, Any] = {"kind": "ridge", "n_classes": 0}
+    w = [1.0] + [0.0] * (FEATURES - 1)
+    yield "residual 0 or 10¹²", side(up, w, y=0.6, **real), side(up, w, y=1e12, **real)
     yield f"n = {BATCH} or {BUFFER}", side(up, apart(1.0)), side(up, apart(1.0), BUFFER)
 
 

@@ -126,7 +126,9 @@ def _sentence(name: str, counts: Counter[str]) -> str:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Change the code, and see a test fail.")
     parser.add_argument("files", nargs="*", help="modules to mutate; all of them if none is named")
-    every = [str(file) for package in PACKAGES for file in sorted(Path(package).glob("*.py"))]
+    every = [str(file) for package in PACKAGES for file in sorted(Path(package).rglob("*.py"))]
     listed = tomllib.loads(EXPLAINED.read_text())["explained"]
+    if gone := {one["file"] for one in listed} - set(every):
+        sys.exit(f"{EXPLAINED.name} explains mutants of files that do not exist: {sorted(gone)}")
     explained = {(one["file"], one["line"], mutant) for one in listed for mutant in one["mutants"]}
     sys.exit(not run(parser.parse_args().files or every, explained))

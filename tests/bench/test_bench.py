@@ -135,7 +135,7 @@ def test_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     ]  # fmt: skip
 
 
-BENCHMARKS = sorted((Path(__file__).parents[2] / "benchmarks").glob("*.py"))
+BENCHMARKS = sorted((Path(__file__).parents[2] / "benchmarks").rglob("*.py"))
 
 
 @pytest.mark.parametrize("file", BENCHMARKS, ids=lambda file: file.stem)

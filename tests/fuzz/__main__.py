@@ -16,12 +16,12 @@ with atheris.instrument_imports(include=["crowdml"]):
 CORPUS = Path(__file__).with_name("corpus")
 
 
-def any_door(data: bytes) -> None:
+def any_parser(data: bytes) -> None:
     if data:
         enter(list(PARSERS)[data[0] % len(PARSERS)], data[1:])
 
 
 if __name__ == "__main__":
     name = sys.argv.pop(1)
-    atheris.Setup(sys.argv, any_door if name == "all" else lambda data: enter(name, data))
+    atheris.Setup(sys.argv, any_parser if name == "all" else lambda data: enter(name, data))
     atheris.Fuzz()

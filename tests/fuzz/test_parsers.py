@@ -18,7 +18,7 @@ CHANGES = 40
 ODD = (b"\0", b"\xff", b"{", b'"', b"\n", b"9" * 20, b"1e999", b"nan", b"-", b",", b"\xef\xbb\xbf")
 
 
-def test_every_door_has_inputs() -> None:
+def test_every_parser_has_inputs() -> None:
     assert {folder.name for folder in CORPUS.iterdir()} == set(PARSERS)
 
 
