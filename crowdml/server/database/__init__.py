@@ -10,7 +10,6 @@ from crowdml.lazy import lazy
 
 if TYPE_CHECKING:
     from crowdml.server.database import schema
-    from crowdml.server.database.accounts import COMMAND_LINE, SESSION_SECONDS
     from crowdml.server.database.connection import Database, DatabaseChanges
     from crowdml.server.database.entry import LogEntry, this_minute
     from crowdml.server.database.invites import invite_required
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from crowdml.server.database.nodes import NodeRow, Sample
     from crowdml.server.database.opening import new_file, open_database, remove_new
     from crowdml.server.database.owner_settings import DELETED, OwnerSettings
+    from crowdml.server.database.owners import COMMAND_LINE, SESSION_SECONDS
     from crowdml.server.database.passwords import LONGEST, password_matches
     from crowdml.server.database.shares import Shares
     from crowdml.server.database.store import DeviceRow, Store, TaskRow

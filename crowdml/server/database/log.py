@@ -10,11 +10,11 @@ import sqlalchemy as sa
 from crowdml.phrase import Phrase
 from crowdml.protocol import Task
 from crowdml.server.database import schema
-from crowdml.server.database.accounts import record
 from crowdml.server.database.connection import Database
 from crowdml.server.database.entry import LogEntry
 from crowdml.server.database.joins import JoinRow, Joins
 from crowdml.server.database.owner_settings import OwnerSettings
+from crowdml.server.database.owners import record
 from crowdml.server.database.shares import NEWEST
 
 DEVICE_ORDERS = ("joined", "newest", "most")

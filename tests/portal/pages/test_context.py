@@ -37,7 +37,7 @@ def app_in(folder: Path, title: str, fingerprint: str | None = None) -> Starlett
     settings = Settings(database=f"sqlite:///{folder / 'crowdml.db'}")
     with closing(Store(settings.database)) as store:
         store.create_task(make_task(__title=title))
-        store.accounts.add("ana", "correct horse battery")
+        store.owners.add("ana", "correct horse battery")
     return create_portal_app(settings, PublicAddress(fingerprint=fingerprint))
 
 
@@ -59,7 +59,7 @@ def test_two_apps_in_one_process_share_nothing(tmp_path: Path) -> None:
         async with one.router.lifespan_context(one), two.router.lifespan_context(two):
             with suppress(Rejected):
                 for _ in range(100):
-                    await one.state.service.in_store(lambda store: store.accounts.attempt("ana"))
+                    await one.state.service.in_store(lambda store: store.owners.attempt("ana"))
             assert (await call(one, "POST", "/owner/sign-in", FORM))[0] == 429
             assert (await call(two, "POST", "/owner/sign-in", FORM))[0] == 403
 

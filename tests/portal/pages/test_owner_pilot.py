@@ -37,7 +37,7 @@ def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
     portal = Portal(tmp_path_factory.mktemp("portal"))
     portal.folder.mkdir(exist_ok=True)
     with portal.store() as store:
-        store.accounts.add("ana", "correct horse battery")
+        store.owners.add("ana", "correct horse battery")
     yield portal.start()
     assert portal.stop() == 0, portal.output
 

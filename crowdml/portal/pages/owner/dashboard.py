@@ -19,7 +19,7 @@ async def dashboard(request: Request) -> Response:
     service = service_of(request)
     learners = service.registry.learners()
     listing = Listing.of(learners, request.query_params)
-    actions = await service.in_reader(lambda store: store.accounts.actions(most=NEWEST))
+    actions = await service.in_reader(lambda store: store.owners.actions(most=NEWEST))
     return render(
         request,
         "owner/dashboard.html",

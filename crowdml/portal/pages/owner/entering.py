@@ -29,7 +29,7 @@ async def enter(request: Request, name: str, password: str, old: str | None = No
         return SignInResult(wrong=say("The name or the password is too long."), status=400)
     try:
         whence = visitor(request.scope)
-        await service_of(request).in_store(lambda store: store.accounts.attempt(name, whence))
+        await service_of(request).in_store(lambda store: store.owners.attempt(name, whence))
         token = await _open_session(request, name, password, old)
     except Rejected as refusal:
         if "retry_after" not in refusal.extra:
@@ -45,14 +45,14 @@ async def enter(request: Request, name: str, password: str, old: str | None = No
 async def _open_session(request: Request, name: str, password: str, old: str | None) -> str | None:
     """Open a session; an unknown name takes the same work as a wrong password."""
     service = service_of(request)
-    hashed = await service.in_reader(lambda store: store.accounts.password(name))
+    hashed = await service.in_reader(lambda store: store.owners.password(name))
     if not await portal_of(request).attempts.matches(hashed, password, visitor(request.scope)):
         return None
     if old:
-        await service.in_store(lambda store: store.accounts.close_session(old))
+        await service.in_store(lambda store: store.owners.close_session(old))
     return await service.in_store(
         # Meanwhile the password may have been changed, or the owner removed.
         lambda store: (
-            store.accounts.open_session(name) if store.accounts.password(name) == hashed else None
+            store.owners.open_session(name) if store.owners.password(name) == hashed else None
         )
     )

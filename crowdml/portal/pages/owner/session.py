@@ -203,5 +203,5 @@ async def _owner(request: Request) -> Owner | None:
     token = session_token(request)
     if not token:
         return None
-    name = await service_of(request).in_reader(lambda store: store.accounts.session(token))
+    name = await service_of(request).in_reader(lambda store: store.owners.session(token))
     return None if name is None else _sign_in(request, name, token)

@@ -47,7 +47,7 @@ async def sign_in(request: Request) -> Response:
 async def _sign_out(request: Request, posted: Posted) -> Response:
     await drop(request)
     token = request.state.owner.session
-    await service_of(request).in_store(lambda store: store.accounts.close_session(token))
+    await service_of(request).in_store(lambda store: store.owners.close_session(token))
     response = redirect(request, "/owner/sign-in")
     forget(request, response)
     return response
@@ -58,7 +58,7 @@ sign_out = for_owner(_sign_out)
 
 
 async def _page(request: Request, posted: Posted, entry: SignInResult) -> Response:
-    names = await service_of(request).in_reader(lambda store: store.accounts.names())
+    names = await service_of(request).in_reader(lambda store: store.owners.names())
     then = safe_next(posted.get("next", ""))
     return sign_in_page(request, posted.get("name", ""), entry, then=then, anyone=bool(names))
 

@@ -62,7 +62,7 @@ async def task_page(
     devices, actions, invited, crowded = await service.in_reader(
         lambda store: (
             DeviceListing.of(store, learner.id, request.query_params),
-            store.accounts.actions(learner.task.name, NEWEST),
+            store.owners.actions(learner.task.name, NEWEST),
             store.invites.count(learner.id),
             reports.crowded_joins(store, learner.id),
         )
