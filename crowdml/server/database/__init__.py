@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         Log,
         marks_of,
     )
-    from crowdml.server.database.nodes import NodeRow, Sample
+    from crowdml.server.database.nodes import MetricValue, NodeRow
     from crowdml.server.database.opening import new_file, open_database, remove_new
     from crowdml.server.database.owner_settings import DELETED, OwnerSettings
     from crowdml.server.database.owners import COMMAND_LINE, SESSION_SECONDS
@@ -47,9 +47,9 @@ __all__ = [
     "JoinRow",
     "Log",
     "LogEntry",
+    "MetricValue",
     "NodeRow",
     "OwnerSettings",
-    "Sample",
     "Shares",
     "Store",
     "TaskRow",

@@ -46,7 +46,7 @@ def metrics(nodes: Sequence[NodeRow]) -> str:
 
 def _lines(nodes: Sequence[NodeRow]) -> Iterator[tuple[str, str]]:
     for node in nodes:
-        for family, ending, labels, value in node.samples:
+        for family, ending, labels, value in node.values:
             named = ",".join(f'{k}="{v}"' for k, v in ({"node": node.name} | labels).items())
             yield family, f"{family}{ending}{{{named}}} {value}"
         for family, when in (

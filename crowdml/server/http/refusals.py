@@ -14,7 +14,7 @@ from crowdml.phrase import Phrase
 from crowdml.protocol import MEDIA_TYPE, problem_document, rejected
 
 ErrorPage: TypeAlias = Callable[[Request, Rejected], Response]
-log = logging.getLogger("crowdml.server")
+logger = logging.getLogger("crowdml.server")
 
 
 async def refuse(request: Request, error: Exception) -> Response:
@@ -48,7 +48,7 @@ async def refuse_http(request: Request, error: Exception) -> Response:
 async def fail(request: Request, error: Exception) -> Response:
     """Answer a fault of the server: the log has the details, the answer does not."""
     route = getattr(request.scope.get("route"), "path", "an address without a route")
-    log.error("%s %s failed", request.method, route, exc_info=error)
+    logger.error("%s %s failed", request.method, route, exc_info=error)
     detail = Phrase("the server has a fault. Try again later.")
     return await refuse(request, rejected("fault", detail))
 

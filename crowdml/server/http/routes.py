@@ -1,6 +1,5 @@
 """List the routes under /v1, and define the handlers behind them."""
 
-import logging
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -48,7 +47,6 @@ FEW = 2**14
 """Parameters up to which a check-out is made faster here than in another thread."""
 
 BUILDS_AT_ONCE = 2
-log = logging.getLogger("crowdml.server")
 NO_FRONT = PublicAddress()
 ROLES = frozenset(role.value for role in Role)
 ENROL = msgspec.json.Decoder(Enrol)

@@ -16,7 +16,7 @@ from crowdml.server.log.published import Published
 from crowdml.server.log.sent_numbers import SentNumbers
 from crowdml.server.log.snapshots import Snapshots
 
-log = logging.getLogger("crowdml.server")
+logger = logging.getLogger("crowdml.server")
 
 
 class Learner:
@@ -27,7 +27,7 @@ class Learner:
     """
 
     def __init__(
-        self, row: TaskRow, entries: Log, snapshot_every: int, keep_payloads: bool = True
+        self, row: TaskRow, log: Log, snapshot_every: int, keep_payloads: bool = True
     ) -> None:
         self.id = row.id
         self.task = row.task
@@ -38,9 +38,9 @@ class Learner:
         self._shown: tuple[int, State, Task] | None = None
         self._owner_settings = row.owner_settings
         self._owner_state = State(row.owner_settings.state)
-        self._log = entries
-        self._snapshots = Snapshots(entries, snapshot_every, keep_payloads, self._about)
-        self._newcomers = Newcomers(entries)
+        self._log = log
+        self._snapshots = Snapshots(log, snapshot_every, keep_payloads, self._about)
+        self._newcomers = Newcomers(log)
         self.frequency = Frequency(row.task, self._newcomers.network_of)
         self._removed = row.owner_settings.removed
         self.recover()
@@ -64,7 +64,7 @@ class Learner:
         """Return the fold of what is on disk; rebuild it if a commit has failed."""
         if self._fold_is_ahead:
             self.recover()
-            log.warning("a commit failed, so the fold was rebuilt", extra=self._about)
+            logger.warning("a commit failed, so the fold was rebuilt", extra=self._about)
         return self._fold
 
     @property
@@ -215,7 +215,7 @@ class Learner:
         )
 
     def _leap(self, seq: int) -> None:
-        log.warning("far behind, so the fold is rebuilt from a snapshot", extra=self._about)
+        logger.warning("far behind, so the fold is rebuilt from a snapshot", extra=self._about)
         self._restore()
         if self._fold.version < seq:
             raise CrowdmlError(
@@ -234,7 +234,7 @@ class Learner:
         if self._shown == before:
             return
         if before and state is not self.state:
-            log.info("the task is %s", state, extra=self._about)
+            logger.info("the task is %s", state, extra=self._about)
         self.published = Published.of(fold, state)
 
     def _state_of(self, fold: Fold) -> State:

@@ -24,7 +24,7 @@ REASONS = {
 }
 """Plain words for a driver's messages, without the addresses in them."""
 
-log = logging.getLogger("crowdml.server")
+logger = logging.getLogger("crowdml.server")
 
 
 class Heartbeat:
@@ -55,16 +55,16 @@ class Heartbeat:
     def beat(self, store: Store, learners: Iterable[Learner]) -> None:
         try:
             behind = [(one, len(store.log(one.id)) - one.version) for one in learners]
-            samples = list(self.counts.samples(behind))
-            store.nodes.write(self.name, self._started, samples)
+            values = list(self.counts.metric_values(behind))
+            store.nodes.write(self.name, self._started, values)
         except Exception as error:
             self._trouble = reason_of(error)
             self.failed(error)
         else:
             if self._trouble:
-                log.info("the database can be written again")
+                logger.info("the database can be written again")
             self._trouble, self._complained = None, False
-            self._written = self._written._replace(seen=int(time.time()), samples=samples)
+            self._written = self._written._replace(seen=int(time.time()), values=values)
         self._beaten = self._clock()
         self._log_refusals()
 
@@ -73,7 +73,7 @@ class Heartbeat:
         self.counts.failures += 1
         if not self._complained:
             what = "check-ins were not stored" if task else "the database failed"
-            log.error("%s: %s", what, reason_of(error), exc_info=error, extra={"task": task})
+            logger.error("%s: %s", what, reason_of(error), exc_info=error, extra={"task": task})
         self._complained = True
 
     def rows(self, store: Store) -> list[NodeRow]:
@@ -94,7 +94,7 @@ class Heartbeat:
         self._summed, total = self._clock(), Counter(self.counts.refusals)
         if new := total - self._logged:
             kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(new.items()))
-            log.info("refused within a minute: %s", kinds)
+            logger.info("refused within a minute: %s", kinds)
         self._logged = total
 
 

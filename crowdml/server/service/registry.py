@@ -130,8 +130,8 @@ class Registry:
         }
         newest = max((live.learner.id for live in tasks.values()), default=0)
         for row in store.tasks(after=newest):
-            entries, settings = store.log(row.id), self._settings
-            learner = Learner(row, entries, settings.snapshot_every, settings.keep_payloads)
+            log, settings = store.log(row.id), self._settings
+            learner = Learner(row, log, settings.snapshot_every, settings.keep_payloads)
             gate = CheckinRules(row.task.terms, learner.terms_sha256)
             tasks[row.task.name] = ServedTask(
                 learner,
