@@ -22,8 +22,8 @@ from crowdml.device import features_of
 from crowdml.device.sources.recording import read_readings
 from crowdml.errors import InvalidSample, InvalidTask
 from crowdml.portal import create_portal_app
-from crowdml.portal.pages.owner.document import task_toml
 from crowdml.portal.pages.owner.fields import DEFAULTS
+from crowdml.portal.pages.owner.task_toml import task_toml
 from crowdml.portal.words import language
 from crowdml.protocol import SENSORS, Sensor, Task, Terms
 from crowdml.protocol.features import sensors

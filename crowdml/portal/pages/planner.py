@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from crowdml.phrase import read_phrase
-from crowdml.portal.pages.child import run_child
+from crowdml.portal.pages.child_process import run_child
 from crowdml.portal.pages.hardships import NO_HARDSHIPS, CrowdHardships
 from crowdml.portal.words import Expectation, PilotDraft, say
 from crowdml.portal.words import plain as words

@@ -13,15 +13,15 @@ from starlette.responses import Response
 from crowdml.phrase import Phrase
 from crowdml.portal.pages.context import front_of, learner_of, portal_of, service_of
 from crowdml.portal.pages.description import Description
-from crowdml.portal.pages.listing import Listing
 from crowdml.portal.pages.page import HEADERS, render
 from crowdml.portal.pages.program import PROGRAM_SHA256
+from crowdml.portal.pages.task_listing import TaskListing
 from crowdml.portal.pages.wheel import own_wheel
 from crowdml.portal.pictures import CHARTS, CURIOUS
 from crowdml.portal.words import (
     Example,
-    Facts,
     Performance,
+    TaskNumbers,
     guess_of,
     is_quick,
     make_example,
@@ -60,7 +60,7 @@ USUAL = Terms(
 
 async def tasks(request: Request) -> Response:
     service = service_of(request)
-    listing = Listing.of(service.registry.learners(), request.query_params)
+    listing = TaskListing.of(service.registry.learners(), request.query_params)
     cards = [(learner, reports.statistics(learner)) for learner in listing.shown]
     return render(
         request, "tasks.html", cache="no-cache", listing=listing, cards=cards, guess_of=guess_of
@@ -68,16 +68,16 @@ async def tasks(request: Request) -> Response:
 
 
 async def task(request: Request) -> Response:
-    learner, facts = learner_of(request), facts_of(request)
+    learner, numbers = learner_of(request), numbers_of(request)
     return render(
         request,
         "task.html",
         cache="no-cache",
         learner=learner,
         about=Description.of(learner),
-        facts=facts,
-        stats=facts.statistics,
-        performance=Performance(facts),
+        numbers=numbers,
+        stats=numbers.statistics,
+        performance=Performance(numbers),
         charts=CHARTS,
         curious=CURIOUS,
         learnt=has_learnt(learner.published),
@@ -93,7 +93,7 @@ async def _example(request: Request) -> Example | None:
     terms, now = learner.task.terms, learner.published
     if not is_quick(terms):
         return None
-    return await portal_of(request).examples.picture(
+    return await portal_of(request).examples.get(
         (learner.id, now.version),
         lambda: make_example(terms, learner.terms_sha256, now.w, now.version),
     )
@@ -128,15 +128,15 @@ async def join_code(request: Request) -> Response:
 
 async def card(request: Request) -> Response:
     """Show what people should know before they use a model; 404 while nothing is learnt."""
-    learner, facts = learner_of(request), facts_of(request)
+    learner, numbers = learner_of(request), numbers_of(request)
     learnt_model(learner.published)
     return render(
         request,
         "card.html",
         cache="no-cache",
         about=Description.of(learner),
-        stats=facts.statistics,
-        performance=Performance(facts),
+        stats=numbers.statistics,
+        performance=Performance(numbers),
         wrong=what_is_wrong(learner.task),
     )
 
@@ -153,11 +153,11 @@ async def privacy(request: Request) -> Response:
     return render(request, "privacy.html", cache="no-cache", levels=LEVELS, usual=USUAL.promise)
 
 
-def facts_of(request: Request) -> Facts:
+def numbers_of(request: Request) -> TaskNumbers:
     """Return the current numbers behind a task's charts."""
     learner = learner_of(request)
     now = learner.published
-    return Facts(now.task, now.statistics(learner.devices, time.time()), now.course)
+    return TaskNumbers(now.task, now.statistics(learner.devices, time.time()), now.course)
 
 
 def join_href(request: Request) -> str:

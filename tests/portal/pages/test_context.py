@@ -15,10 +15,10 @@ from starlette.applications import Starlette
 import crowdml.portal
 from crowdml.errors import Rejected
 from crowdml.portal import create_portal_app
-from crowdml.portal.pages.attempts import Attempts
 from crowdml.portal.pages.context import Portal
+from crowdml.portal.pages.password_checks import PasswordChecks
 from crowdml.portal.pages.planner import Planner
-from crowdml.portal.pictures.gallery import Gallery
+from crowdml.portal.pictures.render_cache import RenderCache
 from crowdml.server import Settings, Store
 from crowdml.server.http.proxies import PublicAddress
 from crowdml.server.service.service import Service
@@ -96,5 +96,5 @@ def test_what_an_app_remembers_ends_with_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", MODULES)
 def test_modules_remember_nothing(name: str) -> None:
     module = importlib.import_module(name)
-    kept = (Attempts, Gallery, Planner, Portal, Service, Throttle, asyncio.Semaphore)
+    kept = (PasswordChecks, RenderCache, Planner, Portal, Service, Throttle, asyncio.Semaphore)
     assert not [key for key, value in vars(module).items() if isinstance(value, kept)]

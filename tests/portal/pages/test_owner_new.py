@@ -10,9 +10,9 @@ import pytest
 from crowdml.cli.task.starter import STARTER
 from crowdml.errors import InvalidTask
 from crowdml.portal.pages.owner.creation import LABELS
-from crowdml.portal.pages.owner.document import task_toml
 from crowdml.portal.pages.owner.field import BESIDE, sentence
 from crowdml.portal.pages.owner.fields import DEFAULTS, FIELDS, STEPS
+from crowdml.portal.pages.owner.task_toml import task_toml
 from crowdml.portal.words import advice
 from crowdml.portal.words.language import catalogue, speaking
 from crowdml.privacy import DirectionMechanism, Roles

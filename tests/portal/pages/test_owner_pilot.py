@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from crowdml.learnt import read_start
-from crowdml.portal.pages.owner.posted import LARGEST_FILE
+from crowdml.portal.pages.owner.form_parsing import LARGEST_FILE
 from tests.portal.owner_browser import Browser, Portal, fields_of, text_of
 from tests.support.servers import Reply
 

@@ -23,14 +23,16 @@ class SignInResult(NamedTuple):
     wait: int | None = None
 
 
-async def enter(request: Request, name: str, password: str, old: str | None = None) -> SignInResult:
+async def open_session(
+    request: Request, name: str, password: str, old: str | None = None
+) -> SignInResult:
     """Open a session in place of an old one."""
     if len(name) > LONGEST_NAME or len(password) > LONGEST:
         return SignInResult(wrong=say("The name or the password is too long."), status=400)
     try:
-        whence = visitor(request.scope)
-        await service_of(request).in_store(lambda store: store.owners.attempt(name, whence))
-        token = await _open_session(request, name, password, old)
+        address = visitor(request.scope)
+        await service_of(request).in_store(lambda store: store.owners.attempt(name, address))
+        token = await _session_if_right(request, name, password, old)
     except Rejected as refusal:
         if "retry_after" not in refusal.extra:
             raise
@@ -42,11 +44,15 @@ async def enter(request: Request, name: str, password: str, old: str | None = No
     return SignInResult(token)
 
 
-async def _open_session(request: Request, name: str, password: str, old: str | None) -> str | None:
+async def _session_if_right(
+    request: Request, name: str, password: str, old: str | None
+) -> str | None:
     """Open a session; an unknown name takes the same work as a wrong password."""
     service = service_of(request)
     hashed = await service.in_reader(lambda store: store.owners.password(name))
-    if not await portal_of(request).attempts.matches(hashed, password, visitor(request.scope)):
+    if not await portal_of(request).password_checks.matches(
+        hashed, password, visitor(request.scope)
+    ):
         return None
     if old:
         await service.in_store(lambda store: store.owners.close_session(old))
