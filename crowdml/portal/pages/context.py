@@ -39,4 +39,4 @@ def front_of(request: Request) -> PublicAddress:
 
 
 def learner_of(request: Request) -> Learner:
-    return service_of(request).registry.live(request.path_params["task"]).learner
+    return service_of(request).registry.task(request.path_params["task"]).learner

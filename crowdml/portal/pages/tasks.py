@@ -90,12 +90,12 @@ async def task(request: Request) -> Response:
 async def _example(request: Request) -> Example | None:
     """Make the worked example of the current version in a thread; None if that would be slow."""
     learner = learner_of(request)
-    terms, now = learner.task.terms, learner.published
+    terms, published = learner.task.terms, learner.published
     if not is_quick(terms):
         return None
     return await portal_of(request).examples.get(
-        (learner.id, now.version),
-        lambda: make_example(terms, learner.terms_sha256, now.w, now.version),
+        (learner.id, published.version),
+        lambda: make_example(terms, learner.terms_sha256, published.w, published.version),
     )
 
 
@@ -156,8 +156,10 @@ async def privacy(request: Request) -> Response:
 def numbers_of(request: Request) -> TaskNumbers:
     """Return the current numbers behind a task's charts."""
     learner = learner_of(request)
-    now = learner.published
-    return TaskNumbers(now.task, now.statistics(learner.devices, time.time()), now.course)
+    published = learner.published
+    return TaskNumbers(
+        published.task, published.statistics(learner.devices, time.time()), published.history
+    )
 
 
 def join_href(request: Request) -> str:

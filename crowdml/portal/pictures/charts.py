@@ -19,7 +19,7 @@ HOUR = 60
 
 
 def pace_rows(numbers: TaskNumbers) -> list[tuple[float, ...]]:
-    return [(minute, n) for minute, n in sorted(numbers.course.by_minute.items())]
+    return [(minute, n) for minute, n in sorted(numbers.history.by_minute.items())]
 
 
 def _recent(numbers: TaskNumbers) -> list[tuple[float, ...]]:
@@ -39,7 +39,7 @@ def draw_pace(numbers: TaskNumbers, theme: Theme) -> "Figure":
 
 
 def say_pace(numbers: TaskNumbers) -> str:
-    rows = sorted(numbers.course.by_minute.items())
+    rows = sorted(numbers.history.by_minute.items())
     if not rows:
         return say("none yet")
     return say("{n} in the newest minute with any", n=count(rows[-1][1]))
@@ -47,7 +47,7 @@ def say_pace(numbers: TaskNumbers) -> str:
 
 def staleness_rows(numbers: TaskNumbers) -> list[tuple[float, ...]]:
     """Return rows of the number of check-ins and the mean staleness since the previous row."""
-    points = [(0, 0), *((p.version, p.staleness) for p in numbers.course.points)]
+    points = [(0, 0), *((p.version, p.staleness) for p in numbers.history.points)]
     return [(v, (s - s0) / (v - v0)) for (v0, s0), (v, s) in pairwise(points)]
 
 
@@ -58,7 +58,7 @@ def say_staleness(numbers: TaskNumbers) -> str:
 
 
 def device_rows(numbers: TaskNumbers) -> list[tuple[float, ...]]:
-    return [(point.version, point.active_devices) for point in numbers.course.points]
+    return [(point.version, point.active_devices) for point in numbers.history.points]
 
 
 def say_devices(numbers: TaskNumbers) -> str:
@@ -89,7 +89,7 @@ CURIOUS = {
         say_devices,
         ("checkins", "devices"),
         device_rows,
-        lambda numbers: "" if numbers.course.points else not_yet(numbers),
+        lambda numbers: "" if numbers.history.points else not_yet(numbers),
         lambda numbers, theme: _line(
             device_rows(numbers), say("devices that checked in"), theme, in_whole_numbers
         ),
@@ -112,7 +112,7 @@ CURIOUS = {
         say_staleness,
         ("checkins", "staleness"),
         staleness_rows,
-        lambda numbers: "" if numbers.course.points else not_yet(numbers),
+        lambda numbers: "" if numbers.history.points else not_yet(numbers),
         lambda numbers, theme: _line(
             staleness_rows(numbers), say("versions late"), theme, in_decimals
         ),

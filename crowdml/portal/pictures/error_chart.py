@@ -25,7 +25,7 @@ Row = tuple[float, float, float]
 
 def error_rows(numbers: TaskNumbers) -> list[Row]:
     """Return rows of the number of check-ins, the exported model's error then, and its margin."""
-    return [(point.version, point.value, point.margin) for point in numbers.course.errors]
+    return [(point.version, point.value, point.margin) for point in numbers.history.errors]
 
 
 def draw_error(numbers: TaskNumbers, theme: Theme) -> "Figure":

@@ -93,7 +93,7 @@ class Outlook(NamedTuple):
         now = self.numbers.statistics
         if now.state is not State.RUNNING or not now.version:
             return ""
-        recent = {m: n for m, n in self.numbers.course.by_minute.items() if m > self.now - WEEK}
+        recent = {m: n for m, n in self.numbers.history.by_minute.items() if m > self.now - WEEK}
         if not recent:
             return say("No check-in came in the last seven days.")
         rate = sum(recent.values()) / max(self.now - min(recent), 60.0)

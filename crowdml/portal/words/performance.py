@@ -7,7 +7,7 @@ from crowdml.portal.words import plain as words
 from crowdml.portal.words.language import NBSP, say
 from crowdml.portal.words.shares import label_shares
 from crowdml.protocol import Estimate, Statistics, Task
-from crowdml.server.log import Course
+from crowdml.server.log import TaskHistory
 
 
 class TaskNumbers(NamedTuple):
@@ -15,7 +15,7 @@ class TaskNumbers(NamedTuple):
 
     task: Task
     statistics: Statistics
-    course: Course
+    history: TaskHistory
 
 
 class Guess(NamedTuple):

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from crowdml.errors import CrowdmlError, InvalidInput, Rejected
 from crowdml.protocol import CheckinAnswer, State, Task, terms_hash
 from crowdml.server.database import NOTHING, CheckinMark, Log, LogEntry, OwnerSettings, TaskRow
-from crowdml.server.log.decision import Arrival, CheckinDecision, closed, decide
+from crowdml.server.log.decision import Arrival, CheckinDecision, decide, rejection_of
 from crowdml.server.log.fold import Fold
 from crowdml.server.log.frequency import Frequency
 from crowdml.server.log.newcomers import Newcomers
@@ -168,11 +168,11 @@ class Learner:
 
     def _cut(self, answers: list[CheckinDecision]) -> list[CheckinDecision]:
         """Delete the entries after the end of the task, which fell within the group."""
-        version, refusal = self._fold.version, closed(self._state_of(self._fold))
-        assert refusal is not None
+        version, rejection = self._fold.version, rejection_of(self._state_of(self._fold))
+        assert rejection is not None
         self._log.cut(version)
         return [
-            refusal if isinstance(answer, CheckinAnswer) and answer.version > version else answer
+            rejection if isinstance(answer, CheckinAnswer) and answer.version > version else answer
             for answer in answers
         ]
 

@@ -18,7 +18,7 @@ class Counts:
     """Count events; no label names a device or an address."""
 
     def __init__(self) -> None:
-        self.refusals = dict.fromkeys(PROBLEMS, 0)
+        self.rejections = dict.fromkeys(PROBLEMS, 0)
         self.failures = 0
         self.listeners = 0
         self._checkins: Counter[str] = Counter()
@@ -36,7 +36,7 @@ class Counts:
 
     def metric_values(self, learners: Iterable[tuple[Learner, int]]) -> Iterator[MetricValue]:
         """List all counts, and for each task how many check-ins this node is behind its log."""
-        for kind, count in self.refusals.items():
+        for kind, count in self.rejections.items():
             yield MetricValue("crowdml_refusals_total", "", {"kind": kind}, count)
         yield MetricValue("crowdml_database_failures_total", "", {}, self.failures)
         yield MetricValue("crowdml_listeners", "", {}, self.listeners)

@@ -19,7 +19,7 @@ REASONS = {
     "full|no space": "the disk is full",
     "read-?only": "the database is read-only",
     "locked|lock timeout": "another process holds the lock of the database",
-    "i/o error|permission|denied": "the disk refuses to be written",
+    "i/o error|permission|denied": "the disk cannot be written",
     "connect|terminat|shutting down|starting up": "the database cannot be reached",
 }
 """Plain words for a driver's messages, without the addresses in them."""
@@ -66,7 +66,7 @@ class Heartbeat:
             self._trouble, self._complained = None, False
             self._written = self._written._replace(seen=int(time.time()), values=values)
         self._beaten = self._clock()
-        self._log_refusals()
+        self._log_rejections()
 
     def failed(self, error: Exception, task: str | None = None) -> None:
         """Count a failure, and log it once until the next heartbeat."""
@@ -88,13 +88,13 @@ class Heartbeat:
             self.failed(error)
             return [self._written._replace(age=int(time.time()) - self._written.seen)]
 
-    def _log_refusals(self) -> None:
+    def _log_rejections(self) -> None:
         if self._clock() - self._summed < 60:
             return
-        self._summed, total = self._clock(), Counter(self.counts.refusals)
+        self._summed, total = self._clock(), Counter(self.counts.rejections)
         if new := total - self._logged:
             kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(new.items()))
-            logger.info("refused within a minute: %s", kinds)
+            logger.info("rejected within a minute: %s", kinds)
         self._logged = total
 
 

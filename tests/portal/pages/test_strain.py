@@ -15,7 +15,7 @@ from crowdml.portal.pictures.render_cache import RenderCache
 from crowdml.portal.words import TaskNumbers
 from crowdml.portal.words.example import make_example
 from crowdml.protocol import Estimate, State, Statistics, terms_hash
-from crowdml.server.log.history import Course
+from crowdml.server.log.history import TaskHistory
 from tests.portal.owner_browser import Portal
 from tests.support.servers import create, make_task
 
@@ -120,6 +120,6 @@ def test_labels_are_no_formulas(label: str) -> None:
         "",
         0,
     )
-    numbers = TaskNumbers(task, statistics, Course([], {}))
+    numbers = TaskNumbers(task, statistics, TaskHistory([], {}))
     for theme in THEMES.values():
         assert b"<svg" in save(CHARTS["labels"].picture(numbers, theme), "svg", theme)

@@ -15,7 +15,7 @@ from crowdml.portal.words import TaskNumbers, speaking
 from crowdml.portal.words.performance import Performance
 from crowdml.protocol import Estimate, State, Statistics
 from crowdml.server.compression import compress
-from crowdml.server.log.history import Course, ErrorPoint, Point
+from crowdml.server.log.history import ErrorPoint, Point, TaskHistory
 from tests.support.servers import make_task
 
 DIRECTION: dict[str, Any] = {"privacy__mechanism": "direction"}
@@ -30,7 +30,7 @@ STILL = "always giving the most frequent answer, which seems to be “still”"
 
 def test_before_anyone_measured() -> None:
     """There are check-ins, so the picture must not say that there are none."""
-    numbers = TaskNumbers(make_task(**DIRECTION), NOTHING, Course([POINT], {60: 500}))
+    numbers = TaskNumbers(make_task(**DIRECTION), NOTHING, TaskHistory([POINT], {60: 500}))
     assert error_rows(numbers) == []
     for name, beginning in (("error", "Too uncertain to say"), ("labels", "Not measured yet.")):
         assert CHARTS[name].alt(numbers) == CHARTS[name].nothing(numbers)
@@ -73,7 +73,7 @@ def measured(
     estimates = tuple(Estimate(*label) for label in labels)
     now = msgspec.structs.replace(NOTHING, error=Estimate(error, margin), labels=estimates)
     errors = [ErrorPoint(500, error, margin)]
-    return TaskNumbers(make_task(**changes), now, Course([POINT], {60: 500}, errors))
+    return TaskNumbers(make_task(**changes), now, TaskHistory([POINT], {60: 500}, errors))
 
 
 def texts(numbers: TaskNumbers, name: str) -> str:
@@ -117,7 +117,7 @@ def test_an_error_stands_beside_guessing() -> None:
 
 def test_where_chance_hides_the_answer_no_curve_is_drawn() -> None:
     known = measured(0.6, 0.1, (0.5, 0.6), (0.3, 0.6), (0.2, 0.6))
-    unknown = known._replace(course=known.course._replace(errors=()))
+    unknown = known._replace(history=known.history._replace(errors=()))
     assert "Too uncertain to say" in texts(unknown, "error")
     assert "Too uncertain to say" not in texts(known, "error")
     assert "Too uncertain to say" in texts(known, "labels")
@@ -140,7 +140,7 @@ def test_forty_labels_are_the_top_eight_and_others() -> None:
 
 def test_a_flat_zero_is_drawn_as_zero() -> None:
     points = [Point(10, 0, 3), Point(20, 0, 3)]
-    numbers = TaskNumbers(make_task(**DIRECTION), NOTHING, Course(points, {60: 20}))
+    numbers = TaskNumbers(make_task(**DIRECTION), NOTHING, TaskHistory(points, {60: 20}))
     axes = CHARTS["staleness"].picture(numbers, THEMES["light"]).axes[0]
     assert axes.get_ylim() == (0, 1)
     (line,) = axes.lines
@@ -151,7 +151,7 @@ def test_a_flat_zero_is_drawn_as_zero() -> None:
 def test_ticks_stay_apart(checkins: int) -> None:
     points = [Point(checkins * k // 10, k, k) for k in range(1, 11)]
     errors = [ErrorPoint(point.version, 0.2, 0.1) for point in points]
-    numbers = measured(0.2, 0.1)._replace(course=Course(points, {60: checkins}, errors))
+    numbers = measured(0.2, 0.1)._replace(history=TaskHistory(points, {60: checkins}, errors))
     for name in ("error", "devices", "staleness"):
         picture = CHARTS[name].picture(numbers, THEMES["light"])
         picture.draw_without_rendering()
@@ -167,7 +167,7 @@ def test_ticks_stay_apart(checkins: int) -> None:
 
 def test_ticks_are_written_as_the_reader_does() -> None:
     points = [Point(k, k // 2, min(k, 10)) for k in range(1, 20)]
-    numbers = TaskNumbers(make_task(**DIRECTION), NOTHING, Course(points, {60: 20}))
+    numbers = TaskNumbers(make_task(**DIRECTION), NOTHING, TaskHistory(points, {60: 20}))
     with speaking("de"):
         devices, late = texts(numbers, "devices"), texts(numbers, "staleness")
     ticks = [re.findall(r">(\d+[.,]?\d*)</text>", each) for each in (devices, late)]
@@ -191,7 +191,7 @@ def test_a_long_course_is_a_light_picture() -> None:
     numbers = measured(0.2, 0.1, (0.5, 0.1), (0.3, 0.1), (0.2, 0.1))
     points = [Point(10 * k, 0, k) for k in range(1, 513)]
     errors = [ErrorPoint(10 * k, 0.2 + k % 7 / 100, 0.1) for k in range(1, 513)]
-    long = numbers._replace(course=numbers.course._replace(points=points, errors=errors))
+    long = numbers._replace(history=numbers.history._replace(points=points, errors=errors))
     for name, chart in CHARTS.items():
         svg = texts(long, name)
         assert len(compress(svg.encode(), "br")) < 5_000, name

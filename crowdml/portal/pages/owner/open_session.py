@@ -33,12 +33,12 @@ async def open_session(
         address = visitor(request.scope)
         await service_of(request).in_store(lambda store: store.owners.attempt(name, address))
         token = await _session_if_right(request, name, password, old)
-    except Rejected as refusal:
-        if "retry_after" not in refusal.extra:
+    except Rejected as rejection:
+        if "retry_after" not in rejection.extra:
             raise
-        wait = math.ceil(refusal.extra["retry_after"])
+        wait = math.ceil(rejection.extra["retry_after"])
         words = say("Too many attempts to sign in. Try again in {wait} s.", wait=wait)
-        return SignInResult(wrong=words, status=refusal.status, wait=wait)
+        return SignInResult(wrong=words, status=rejection.status, wait=wait)
     if token is None:
         return SignInResult(wrong=say("This name and password do not belong together."))
     return SignInResult(token)

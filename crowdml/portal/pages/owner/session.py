@@ -64,7 +64,7 @@ def is_same_origin(request: Request) -> bool:
     return site in (None, "same-origin") and (origin is None or origin in here)
 
 
-def refuse_forged(request: Request) -> Response:
+def reject_forged(request: Request) -> Response:
     return render(
         request,
         "error.html",
@@ -133,13 +133,13 @@ def on_post(
 
     async def guarded(request: Request) -> Response:
         if not is_same_origin(request):
-            return refuse_forged(request)
+            return reject_forged(request)
         owner = await _owner(request)
         if owner is None:
             return await _sign_in_first(request, handler, read)
         form = await read(request)
         if not hmac.compare_digest(form.pop(CSRF, "").encode(), owner.csrf.encode()):
-            return refuse_forged(request)
+            return reject_forged(request)
         return await handler(request, form)
 
     return guarded

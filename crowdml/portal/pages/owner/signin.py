@@ -14,7 +14,7 @@ from crowdml.portal.pages.owner.session import (
     forget,
     is_same_origin,
     on_post,
-    refuse_forged,
+    reject_forged,
     remember,
     session_token,
     sign_in_page,
@@ -32,7 +32,7 @@ async def form(request: Request) -> Response:
 
 async def sign_in(request: Request) -> Response:
     if not is_same_origin(request):
-        return refuse_forged(request)
+        return reject_forged(request)
     posted = await read_form(request, LARGEST_BODY)
     name, password = posted.get("name", "").strip(), posted.get("password", "")
     result = await open_session(request, name, password, session_token(request))
