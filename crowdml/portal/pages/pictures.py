@@ -4,6 +4,7 @@ import time
 
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from crowdml.phrase import Phrase
 from crowdml.portal.pages.context import learner_of, portal_of
@@ -118,3 +119,10 @@ def _number(request: Request, name: str, low: float, high: float) -> float:
         problem = Phrase(OUTSIDE, name=name, low=low, high=high, found=f"{text[:40]!r}")
         raise rejected("invalid-parameter", problem)
     return value
+
+
+ROUTES = [
+    Route("/tasks/{task}/spark.svg", spark),
+    Route("/tasks/{task}/hiding.svg", hidden),
+    Route("/tasks/{task}/charts/{chart}.{format}", chart),
+]

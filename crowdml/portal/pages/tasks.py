@@ -9,6 +9,7 @@ import segno
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from crowdml.phrase import Phrase
 from crowdml.portal.pages.context import front_of, learner_of, portal_of, service_of
@@ -17,7 +18,7 @@ from crowdml.portal.pages.page import HEADERS, render
 from crowdml.portal.pages.program import PROGRAM_SHA256
 from crowdml.portal.pages.task_listing import TaskListing
 from crowdml.portal.pages.wheel import own_wheel
-from crowdml.portal.pictures import CHARTS, CURIOUS
+from crowdml.portal.pictures import CHARTS, DETAIL_CHARTS
 from crowdml.portal.words import (
     Example,
     Performance,
@@ -79,7 +80,7 @@ async def task(request: Request) -> Response:
         stats=numbers.statistics,
         performance=Performance(numbers),
         charts=CHARTS,
-        curious=CURIOUS,
+        detail_charts=DETAIL_CHARTS,
         learnt=has_learnt(learner.published),
         href=join_href(request),
         sensor_json=msgspec.json.encode(learner.task.terms.features.sensor).decode(),
@@ -174,3 +175,14 @@ def join_link(request: Request) -> str:
             "invalid-request", Phrase("a host has at most {n} characters.", n=LONGEST_HOST)
         )
     return f"{front_of(request).root(request)}/join/{request.path_params['task']}"
+
+
+ROUTES = [
+    Route("/", tasks),
+    Route("/tasks/{task}", task),
+    Route("/tasks/{task}/card", card),
+    Route("/tasks/{task}/card.md", card_file),
+    Route("/tasks/{task}/join", join),
+    Route("/tasks/{task}/join.svg", join_code),
+    Route("/privacy", privacy),
+]

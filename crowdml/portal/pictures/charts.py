@@ -82,7 +82,7 @@ def _line(
     return tidy(picture, axes)
 
 
-CURIOUS = {
+DETAIL_CHARTS = {
     "devices": Chart(
         lambda task: say("Devices that have checked in"),
         lambda task: say("Each at least once. Others have joined and are still collecting."),
@@ -118,4 +118,4 @@ CURIOUS = {
         ),
     ),
 }
-CHARTS = {"error": ERROR, "labels": LABELS} | CURIOUS
+CHARTS = {"error": ERROR, "labels": LABELS} | DETAIL_CHARTS

@@ -1,6 +1,7 @@
 """Write the sentences and numbers of the pages: languages, plain words, worked examples.
 
-This package neither draws pictures nor answers requests.
+Pages, templates and pictures call this package; it neither draws nor answers requests. Each English
+text needs a German one in `portal/languages/de`, which a test checks.
 """
 
 from crowdml.portal.words import plain

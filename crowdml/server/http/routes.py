@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
 from crowdml.errors import Rejected
-from crowdml.learnt import FORMATS
+from crowdml.learnt import MODEL_FORMATS
 from crowdml.phrase import Phrase
 from crowdml.privacy import Role
 from crowdml.protocol import (
@@ -143,7 +143,7 @@ async def events(request: Request) -> Response:
 async def export(request: Request) -> Response:
     learner = _served(request).learner
     kind = request.query_params.get("format", "npz")
-    if kind not in FORMATS:
+    if kind not in MODEL_FORMATS:
         words = Phrase("format must be npz, json or onnx, found {found}.", found=f"{kind[:40]!r}")
         raise rejected("invalid-parameter", words)
     # Other formats are compressed already, or hold numbers that hardly become smaller.
@@ -156,7 +156,7 @@ async def export(request: Request) -> Response:
         headers |= {"Vary": "Accept-Encoding"}
     if file.coding:
         headers |= {"Content-Encoding": file.coding}
-    return LargeResponse(file.body, media_type=FORMATS[kind], headers=headers)
+    return LargeResponse(file.body, media_type=MODEL_FORMATS[kind], headers=headers)
 
 
 async def describe_api(request: Request) -> Response:

@@ -7,7 +7,14 @@ import sqlalchemy as sa
 
 from crowdml.errors import CrowdmlError, InvalidInput, Rejected
 from crowdml.protocol import CheckinAnswer, State, Task, terms_hash
-from crowdml.server.database import NOTHING, CheckinMark, Log, LogEntry, OwnerSettings, TaskRow
+from crowdml.server.database import (
+    DROPPED_PAYLOAD,
+    CheckinMark,
+    Log,
+    LogEntry,
+    OwnerSettings,
+    TaskRow,
+)
 from crowdml.server.log.decision import Arrival, CheckinDecision, decide, rejection_of
 from crowdml.server.log.fold import Fold
 from crowdml.server.log.frequency import Frequency
@@ -180,7 +187,7 @@ class Learner:
         """Apply what other processes appended; if that is much, read their snapshot instead."""
         for entries in news:
             gone = next(
-                (entry.seq for entry in reversed(entries) if entry.payload == NOTHING), None
+                (entry.seq for entry in reversed(entries) if entry.payload == DROPPED_PAYLOAD), None
             )
             if gone is not None:
                 self._leap(gone)

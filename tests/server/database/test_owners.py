@@ -15,7 +15,7 @@ from crowdml.phrase import Phrase
 from crowdml.server import Store
 from crowdml.server.database.drafts import MOST_DRAFTS
 from crowdml.server.database.owners import SESSION_SECONDS, record
-from crowdml.server.database.passwords import LONGEST, hash_password, password_matches
+from crowdml.server.database.passwords import LONGEST_PASSWORD, hash_password, password_matches
 from tests.support.servers import make_task
 
 PASSWORD = "correct horse battery"
@@ -64,7 +64,7 @@ def test_names_are_plain(store: Store, name: str) -> None:
     assert store.owners.names() == []
 
 
-@pytest.mark.parametrize("length", [0, 9, LONGEST + 1])
+@pytest.mark.parametrize("length", [0, 9, LONGEST_PASSWORD + 1])
 def test_passwords_have_bounds(store: Store, length: int) -> None:
     store.owners.add("ana", PASSWORD)
     with pytest.raises(InvalidInput, match=f"10 to 1000 characters, found {length}"):

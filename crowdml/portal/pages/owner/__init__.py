@@ -1,4 +1,8 @@
-"""Serve the owner's pages, which create, manage and export tasks without the command line."""
+"""Serve the owner's pages, which create, manage and export tasks without the command line.
+
+Every page but the sign-in page is wrapped by `for_owner` or `on_post` in `session`, which ask for a
+sign-in and reject forged forms. A change is stored with the owner's name, for the log of actions.
+"""
 
 from starlette.routing import Route
 

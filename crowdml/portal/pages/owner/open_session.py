@@ -8,7 +8,7 @@ from starlette.requests import Request
 from crowdml.errors import Rejected
 from crowdml.portal.pages.context import portal_of, service_of
 from crowdml.portal.words import say
-from crowdml.server.database import LONGEST
+from crowdml.server.database import LONGEST_PASSWORD
 from crowdml.server.http import visitor
 
 LONGEST_NAME = 63
@@ -27,7 +27,7 @@ async def open_session(
     request: Request, name: str, password: str, old: str | None = None
 ) -> SignInResult:
     """Open a session in place of an old one."""
-    if len(name) > LONGEST_NAME or len(password) > LONGEST:
+    if len(name) > LONGEST_NAME or len(password) > LONGEST_PASSWORD:
         return SignInResult(wrong=say("The name or the password is too long."), status=400)
     try:
         address = visitor(request.scope)

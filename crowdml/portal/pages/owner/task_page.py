@@ -7,7 +7,7 @@ import segno
 from starlette.requests import Request
 from starlette.responses import Response
 
-from crowdml.learnt import FORMATS
+from crowdml.learnt import MODEL_FORMATS
 from crowdml.portal.pages.context import learner_of, portal_of, service_of
 from crowdml.portal.pages.owner.device_listing import DeviceListing
 from crowdml.portal.pages.owner.drafts import new_draft_name
@@ -83,7 +83,7 @@ async def task_page(
         crowded=crowded,
         actions=actions,
         few=FEW,
-        exports=list(FORMATS) if learner.published.version else [],
+        exports=list(MODEL_FORMATS) if learner.published.version else [],
         link=join_link(request),
         href=join_href(request),
         editable=[FIELDS[key] for key in EDITABLE if key[:5] != "stop." or not statistics.version],
