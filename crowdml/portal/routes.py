@@ -1,4 +1,4 @@
-"""List the routes of all pages, and build the app."""
+"""Build the app from the API and the routes of all pages."""
 
 from collections.abc import Awaitable, Callable
 

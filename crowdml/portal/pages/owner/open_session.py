@@ -47,7 +47,7 @@ async def open_session(
 async def _session_if_right(
     request: Request, name: str, password: str, old: str | None
 ) -> str | None:
-    """Open a session; an unknown name takes the same work as a wrong password."""
+    """Open a session if the password is right; an unknown name takes the same work."""
     service = service_of(request)
     hashed = await service.in_reader(lambda store: store.owners.password(name))
     if not await portal_of(request).password_checks.matches(
