@@ -76,7 +76,8 @@ quick: $(READY) $(NODE_READY)
 
 CORE := tests/learning tests/models tests/optim tests/privacy tests/protocol \
 	tests/device/test_device.py tests/device/storage/test_store.py \
-	tests/server/database tests/server/log tests/test_words.py
+	tests/server/database tests/server/log \
+	tests/test_contracts.py tests/test_names.py tests/test_words.py
 core:
 	@$(MAKE) --no-print-directory --output-sync=none pytest ARGS="$(CORE) $(ARGS)"
 

@@ -4,7 +4,7 @@
 CrowdmlError
 ├── InvalidInput          a value breaks a rule; nothing was changed
 │   ├── DoubtfulRows      rows that cannot be in the task's units; nothing was spent on them
-│   ├── InvalidSample     a sample that the device refuses
+│   ├── InvalidSample     a sample that the device rejects
 │   └── InvalidTask       a task or its terms with wrong fields, each a Mistake
 ├── PrivacyError          continuing would break a promise made to the participant
 │   ├── LimitReached      the ledger has no ε left for this release

@@ -170,8 +170,8 @@ def test_the_pages_of_it(tmp_path: Path) -> None:
     settings = Settings(database=f"sqlite:///{tmp_path / 'crowdml.db'}")
     with closing(Store(settings.database)) as store:
         store.create_task(make_task("signs", **TASK))
-        store.accounts.add("ana", "correct horse battery")
-        cookie = store.accounts.open_session("ana")
+        store.owners.add("ana", "correct horse battery")
+        cookie = store.owners.open_session("ana")
     app = create_portal_app(settings, PublicAddress())
 
     async def visit() -> None:

@@ -22,8 +22,8 @@ from crowdml.device import features_of
 from crowdml.device.sources.recording import read_readings
 from crowdml.errors import InvalidSample, InvalidTask
 from crowdml.portal import create_portal_app
-from crowdml.portal.pages.owner.document import task_toml
 from crowdml.portal.pages.owner.fields import DEFAULTS
+from crowdml.portal.pages.owner.task_toml import task_toml
 from crowdml.portal.words import language
 from crowdml.protocol import SENSORS, Sensor, Task, Terms
 from crowdml.protocol.features import sensors
@@ -141,8 +141,8 @@ def test_the_pages_of_it(tmp_path: Path) -> None:
     settings = Settings(database=f"sqlite:///{tmp_path / 'crowdml.db'}")
     with closing(Store(settings.database)) as store:
         store.create_task(make_task("field", **SENSOR))
-        store.accounts.add("ana", "correct horse battery")
-        cookie = store.accounts.open_session("ana")
+        store.owners.add("ana", "correct horse battery")
+        cookie = store.owners.open_session("ana")
     app = create_portal_app(settings, PublicAddress())
 
     async def visit() -> None:

@@ -1,4 +1,8 @@
-"""Measure the parts of crowdml: ratios against a reference in the same run."""
+"""Measure the parts of crowdml: ratios against a reference in the same run.
+
+`crowdml bench` calls this package. A benchmark starts real servers and devices, and changes none of
+them; benchmarks/README.md has the numbers of earlier runs.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from crowdml.bench.task import bench_task
-from crowdml.demo import PATIENCE, ServerProcess
+from crowdml.demo import HUNG_AFTER_SECONDS, ServerProcess
 from crowdml.errors import InvalidInput
 from crowdml.server import Address, Settings, Store
 from crowdml.server.http import PublicAddress, create_app
@@ -38,7 +38,7 @@ class BenchServer(ServerProcess):
 
     def await_workers(self) -> None:
         """Wait for all workers: the first that listens would get every connection."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + HUNG_AFTER_SECONDS
         while self._listening() < self.workers and time.monotonic() < deadline:
             time.sleep(0.02)
 

@@ -1,4 +1,8 @@
-"""Check that models, optimizers, mechanisms, noise, stores and transports keep their promises."""
+"""Check that models, optimizers, mechanisms, noise, stores and transports keep their promises.
+
+Our tests call these suites, and so do people who write a kind of their own. The audit,
+which `crowdml audit` runs, measures how much the check-ins of devices really reveal.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -9,7 +9,7 @@ from crowdml.errors import InvalidInput, Rejected
 from crowdml.protocol import Task
 from crowdml.server import Store
 from crowdml.server.database import (
-    NOTHING,
+    DROPPED_PAYLOAD,
     CheckinMark,
     DatabaseChanges,
     DeviceRow,
@@ -192,7 +192,7 @@ def check_snapshots(store: Store) -> None:
     totals = first.by_device(range(10))
     first.save_snapshot(10, b"later", keep_payloads=False)
     kept = [entry.payload for entry in first]
-    assert kept == [*[NOTHING] * 9, *payload[9:]], "what the last two cover may go"
+    assert kept == [*[DROPPED_PAYLOAD] * 9, *payload[9:]], "what the last two cover may go"
     assert first.by_device(range(10)) == totals, "counts are kept"
 
 

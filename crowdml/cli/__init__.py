@@ -1,4 +1,8 @@
-"""Run the command line."""
+"""Run the command line.
+
+`python -m crowdml` and the program `crowdml` call `main`. A command reads options, calls the other
+packages and prints; no other package imports it. Libraries are loaded when a command needs them.
+"""
 
 import sys
 from typing import TYPE_CHECKING

@@ -30,8 +30,8 @@ def add(
     """Add an owner, or change an owner's password and end their sessions."""
     password = _typed() if password_file is None else _first_line(password_file)
     with open_store(database) as store, needs("server"):
-        known = name in store.accounts.names()
-        store.accounts.add(name, password)
+        known = name in store.owners.names()
+        store.owners.add(name, password)
     say(f"changed the password of {name}" if known else f"added {name}")
 
 
@@ -39,7 +39,7 @@ def add(
 def list_owners(database: DATABASE = DEFAULT_DATABASE, json: JSON = False) -> None:
     """List the owners."""
     with open_store(database) as store:
-        names = store.accounts.names()
+        names = store.owners.names()
     if json:
         print_json({"owners": names})
     else:
@@ -50,7 +50,7 @@ def list_owners(database: DATABASE = DEFAULT_DATABASE, json: JSON = False) -> No
 def remove(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
     """Remove an owner, and end their sessions; their tasks stay."""
     with open_store(database) as store:
-        store.accounts.remove(name)
+        store.owners.remove(name)
     say(f"removed {name}")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from crowdml.demo.launcher import PATIENCE
+from crowdml.demo.launcher import HUNG_AFTER_SECONDS
 from crowdml.device import Device, Outcome
 from crowdml.errors import Unreachable
 from crowdml.types import Array, Ints
@@ -80,7 +80,7 @@ def run_crowd(
 
 def _join(url: str, task: str, **options: Any) -> Device:
     """Join the task; try again while the server does not answer, as on a busy machine."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + HUNG_AFTER_SECONDS
     while True:
         try:
             return Device.join(url, task, **options)

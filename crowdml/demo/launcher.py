@@ -11,7 +11,7 @@ from typing import Self
 from crowdml.demo.ports import free_port
 from crowdml.errors import CrowdmlError
 
-PATIENCE = 120.0
+HUNG_AFTER_SECONDS = 120.0
 """Seconds after which a process on a busy machine counts as hung."""
 
 
@@ -91,7 +91,7 @@ class ServerProcess:
         """Start the server, and return when it listens."""
         before = len(self._said("listening on"))
         process = self.launch()
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + HUNG_AFTER_SECONDS
         while process.poll() is None and time.monotonic() < deadline:
             if len(self._said("listening on")) > before:
                 return self
@@ -106,7 +106,7 @@ class ServerProcess:
         process, self.process = self.process, None
         process.terminate()
         try:
-            return process.wait(PATIENCE)
+            return process.wait(HUNG_AFTER_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from crowdml.demo.launcher import PATIENCE
+from crowdml.demo.launcher import HUNG_AFTER_SECONDS
 from crowdml.device import pin, trust_only
 from crowdml.protocol import Statistics
 
@@ -34,7 +34,7 @@ class Observer:
 
     def _ask(self, path: str) -> tuple[int, bytes]:
         """Send a request, again on a new connection while the server is too busy to answer."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + HUNG_AFTER_SECONDS
         while True:
             try:
                 self._connection.request("GET", self._path + path)

@@ -10,7 +10,7 @@ from crowdml.demo.crowd import Epsilons
 from crowdml.demo.observer import Observer
 from crowdml.demo.view import Progress
 from crowdml.errors import CrowdmlError
-from crowdml.learnt import FORMATS, read_model
+from crowdml.learnt import MODEL_FORMATS, read_model
 from crowdml.protocol import Task
 from crowdml.simulation import Dataset, central_batch, error_rate
 from crowdml.types import Flags
@@ -53,7 +53,7 @@ class DemoResult:
 def result_of(file: Path, data: Dataset, progress: Progress, server: Observer) -> DemoResult:
     """Write the model to `file` and its siblings, one for each format, and measure it."""
     statistics, terms = server.statistics(), progress.task.terms
-    for kind in FORMATS:
+    for kind in MODEL_FORMATS:
         model = server.model(kind)
         if model is None:
             raise CrowdmlError("the crowd has learnt nothing. Let more --devices take part.")

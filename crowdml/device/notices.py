@@ -2,7 +2,7 @@
 
 import logging
 
-log = logging.getLogger("crowdml.device")
+logger = logging.getLogger("crowdml.device")
 
 
 class Notices:
@@ -13,5 +13,5 @@ class Notices:
 
     def say(self, sentence: str) -> None:
         if sentence != self._said:
-            log.warning(sentence)
+            logger.warning(sentence)
             self._said = sentence

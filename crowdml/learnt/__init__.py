@@ -1,4 +1,8 @@
-"""Store and use the model that was learnt: as a file, and as an estimator."""
+"""Store and use the model that was learnt: as a file, and as an estimator.
+
+The server writes these files; `crowdml predict`, devices and people's own programs read them. This
+package knows neither server nor device, so that a model can be used without them.
+"""
 
 from crowdml.learnt.about import About
 from crowdml.learnt.estimator import (
@@ -8,11 +12,11 @@ from crowdml.learnt.estimator import (
     LearntSoftmax,
     estimator,
 )
-from crowdml.learnt.file import FORMATS, read_model, write_model
+from crowdml.learnt.file import MODEL_FORMATS, read_model, write_model
 from crowdml.learnt.start import Start, read_start, start_of, write_start
 
 __all__ = [
-    "FORMATS",
+    "MODEL_FORMATS",
     "About",
     "LearntClassifier",
     "LearntModel",

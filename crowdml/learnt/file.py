@@ -11,7 +11,7 @@ from crowdml.learnt.about import About
 from crowdml.learnt.estimator import LearntModel, estimator
 from crowdml.tables import read_arrays
 
-FORMATS = {
+MODEL_FORMATS = {
     "npz": "application/octet-stream",
     "json": "application/json",
     "onnx": "application/octet-stream",
@@ -23,7 +23,7 @@ LARGEST_FILE = 2**26
 
 
 def write_model(model: LearntModel, format: str) -> bytes:
-    """Return the bytes of a file in one of `FORMATS`."""
+    """Return the bytes of a file in one of `MODEL_FORMATS`."""
     about = msgspec.structs.asdict(model.about)
     match format:
         case "json":

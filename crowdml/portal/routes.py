@@ -1,4 +1,4 @@
-"""List the routes of all pages, and build the app."""
+"""Build the app from the API and the routes of all pages."""
 
 from collections.abc import Awaitable, Callable
 
@@ -7,22 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from crowdml.portal.pages import (
-    STATIC,
-    Portal,
-    error_page,
-    newest_wheel,
-    owner,
-    participant,
-    pictures,
-    program,
-    program_hashes,
-    program_page,
-    redirect,
-    static_file,
-    tasks,
-    wheel,
-)
+from crowdml.portal.pages import ROUTES, STATIC, Portal, error_page, owner, redirect
 from crowdml.portal.words import preferred, speaking
 from crowdml.server import Settings
 from crowdml.server.http import PublicAddress, create_app
@@ -44,31 +29,7 @@ async def favicon(request: Request) -> Response:
     return redirect(request, STATIC.address("/static/icon.svg"))
 
 
-PAGES = [
-    Route("/", tasks.tasks),
-    Route("/tasks/{task}", tasks.task),
-    Route("/tasks/{task}/card", tasks.card),
-    Route("/tasks/{task}/card.md", tasks.card_file),
-    Route("/tasks/{task}/join", tasks.join),
-    Route("/tasks/{task}/join.svg", tasks.join_code),
-    Route("/tasks/{task}/spark.svg", pictures.spark),
-    Route("/tasks/{task}/hiding.svg", pictures.hidden),
-    Route("/tasks/{task}/charts/{chart}.{format}", pictures.chart),
-    Route("/privacy", tasks.privacy),
-    Route("/join/files.json", participant.files),
-    Route("/join/worker.js", participant.worker),
-    Route("/join/{task}", participant.participant),
-    Route("/join/{task}/manifest.webmanifest", participant.manifest),
-    Route("/device.py", program),
-    Route("/crowdml.whl", newest_wheel),
-    Route("/crowdml-{version}-py3-none-any.whl", wheel),
-    Route("/program", program_page),
-    Route("/program.sha256", program_hashes),
-    Route("/favicon.ico", favicon),
-    Route("/static/{path:path}", static_file),
-    Route("/web/{path:path}", static_file),
-    *owner.ROUTES,
-]
+PAGES = [Route("/favicon.ico", favicon), *ROUTES, *owner.ROUTES]
 
 
 def create_portal_app(settings: Settings, front: PublicAddress | None = None) -> Starlette:

@@ -1,4 +1,8 @@
-"""Reproduce the paper's figures with our simulator, beside the values read off the paper."""
+"""Reproduce the paper's figures with our simulator, beside the values read off the paper.
+
+`crowdml reproduce` calls this package; each figure is a plan in `plans`. The values in `paper` were
+read off the printed figures, and must not be fitted to our results.
+"""
 
 from crowdml.reproduction.paper import READINGS, PaperReading
 from crowdml.reproduction.plan import FigurePlan, load_plans

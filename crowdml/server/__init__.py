@@ -1,4 +1,8 @@
-"""Run Algorithm 2: check-out, check-in, one durable log and one fold over it."""
+"""Run Algorithm 2: check-out, check-in, one durable log and one fold over it.
+
+Each sub-package imports only those after it: `operation`, `http`, `service`, `results`, `log`,
+`database`. Devices reach the server through the routes alone, the portal also through `service`.
+"""
 
 from typing import TYPE_CHECKING
 

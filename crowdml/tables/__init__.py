@@ -1,4 +1,8 @@
-"""Read tables with named columns, as people keep them: CSV, JSON lines, npz."""
+"""Read tables with named columns, as people keep them: CSV, JSON lines, npz.
+
+Devices, pilots, simulations and commands call this package for every file of rows. It knows columns
+and cells, but not what they mean; each error names the row and the nearest known name.
+"""
 
 from crowdml.tables.arrays import read_arrays
 from crowdml.tables.dialect import (

@@ -95,7 +95,7 @@ def owner_pages(camera: Camera) -> None:
         page.goto("/owner/sign-in")
         camera.take(page, "owner-sign-in")
         with camera.portal.store() as store:
-            token = store.accounts.open_session(OWNER)
+            token = store.owners.open_session(OWNER)
         page.context.add_cookies([{"name": "crowdml", "value": token, "url": camera.portal.url}])
         for name, path in {
             "owner-tasks": "/owner",
@@ -275,7 +275,7 @@ def main(*wanted: str) -> None:
         try:
             populate(portal, gallery())
             with portal.store() as store:
-                store.accounts.add(OWNER, "correct horse battery")
+                store.owners.add(OWNER, "correct horse battery")
                 store.set_task_state("phone-paused", "paused")
                 store.set_task_state("phone-stopped", "stopped")
             browser = playwright.chromium.launch(executable_path=find_chromium(), args=ARGUMENTS)

@@ -19,8 +19,8 @@ TEXT = STARTER.format(name="steps")
 
 def preview(browse: Browse, portal: Portal) -> Page:
     with portal.store() as store:
-        store.accounts.add(NAME, "correct horse battery")
-        token = store.accounts.open_session(NAME)
+        store.owners.add(NAME, "correct horse battery")
+        token = store.owners.open_session(NAME)
     page = browse(portal)
     page.context.add_cookies([{"name": "crowdml", "value": token, "url": portal.url}])
     page.goto("/owner/new")

@@ -27,7 +27,7 @@ def server(tmp_path: Path) -> Iterator[Portal]:
     create(server.database, phone_task())
     with server:
         with server.store() as store:
-            store.accounts.add("ada", "correct horse")
+            store.owners.add("ada", "correct horse")
         yield server
 
 

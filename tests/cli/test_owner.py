@@ -17,7 +17,7 @@ PASSWORD = "correct horse battery"
 
 def matches(folder: Path, password: str, name: str = "ana") -> bool:
     with closing(Store(f"sqlite:///{folder / 'crowdml.db'}")) as store:
-        return password_matches(store.accounts.password(name), password)
+        return password_matches(store.owners.password(name), password)
 
 
 def test_the_life_of_an_owner(crowdml: Command, quick: Here, empty: str) -> None:
@@ -39,13 +39,13 @@ def test_the_life_of_an_owner(crowdml: Command, quick: Here, empty: str) -> None
 def test_a_new_password_ends_sessions(quick: Here, empty: str, tmp_path: Path) -> None:
     quick("owner", "add", "ana", "--password-file", "-", typed=PASSWORD).said()
     with closing(Store(empty)) as store:
-        token = store.accounts.open_session("ana")
+        token = store.owners.open_session("ana")
     changed = quick("owner", "add", "ana", "--password-file", "-", typed=f"{PASSWORD}!\n")
     assert changed.said() == "changed the password of ana\n"
     assert matches(tmp_path, f"{PASSWORD}!")
     assert not matches(tmp_path, PASSWORD)
     with closing(Store(empty)) as store:
-        assert store.accounts.session(token) is None
+        assert store.owners.session(token) is None
 
 
 def test_clear_errors(quick: Here, empty: str, tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ from crowdml.device.sources.stream import Stream
 from crowdml.errors import CrowdmlError
 from crowdml.learnt import read_model, read_start
 from crowdml.pilot import read_pilot, read_rows
-from crowdml.portal.pages.owner.posted import parse_form, parse_upload
+from crowdml.portal.pages.owner.form_parsing import parse_form, parse_upload
 from crowdml.privacy import CheckinPlace, Implausible
 from crowdml.protocol import (
     Enrol,

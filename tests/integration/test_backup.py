@@ -103,8 +103,8 @@ def test_from_sqlite_to_postgresql_and_back(tmp_path: Path) -> None:
     first, last = (f"sqlite:///{tmp_path / name}" for name in ("first.db", "last.db"))
     create(first, make_task(), make_directed("people"))
     with closing(Store(first)) as store:
-        store.accounts.add("ada", "correct horse")
-        store.accounts.open_session("ada")
+        store.owners.add("ada", "correct horse")
+        store.owners.open_session("ada")
         device, _ = store.enrol(store.task("people").id, None, invite_required=False)
     contents = back_up(first, tmp_path / "one")
     with running_postgres() as postgres:
@@ -122,5 +122,5 @@ def test_from_sqlite_to_postgresql_and_back(tmp_path: Path) -> None:
     restore(last, tmp_path / "two")
     with closing(Store(last)) as store:
         assert [each.name for each in store.devices(2)] == [device.name]
-        assert store.accounts.names() == ["ada"]
+        assert store.owners.names() == ["ada"]
     assert {table.name for table in COPIED}.isdisjoint({"nodes", "sessions"})

@@ -98,7 +98,7 @@ def test_only_a_trusted_proxy_is_believed(tmp_path: Path) -> None:
 def test_an_owner_signs_in_through_a_proxy(tmp_path: Path) -> None:
     with behind(tmp_path, "/crowd/", *PUBLIC) as (server, nginx):
         with server.store() as store:
-            store.accounts.add("ada", "correct horse")
+            store.owners.add("ada", "correct horse")
         body = b"name=ada&password=correct+horse&next=/owner/new"
         context = ssl.create_default_context(cafile=str(nginx.folder / "crowdml-cert.pem"))
         asked = urllib.request.Request(

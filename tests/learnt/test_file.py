@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from crowdml.errors import InvalidInput, Rejected
-from crowdml.learnt import FORMATS, LearntModel, LearntSoftmax, read_model, write_model
+from crowdml.learnt import MODEL_FORMATS, LearntModel, LearntSoftmax, read_model, write_model
 from crowdml.privacy import bound_features
 from crowdml.protocol import State, Task, terms_hash
 from crowdml.server.log.published import Published
@@ -135,7 +135,7 @@ def test_a_promise_for_nobody() -> None:
 # Files that contain no model
 
 
-@pytest.mark.parametrize("kind", sorted(FORMATS))
+@pytest.mark.parametrize("kind", sorted(MODEL_FORMATS))
 def test_a_damaged_file_is_rejected_or_whole(kind: str) -> None:
     """Cut or change a file anywhere.
 

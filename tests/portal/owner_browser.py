@@ -37,7 +37,7 @@ class Portal(servers.Portal):
 
     def add_owner(self, name: str = NAME, password: str = PASSWORD) -> None:
         with self.store() as store:
-            store.accounts.add(name, password)
+            store.owners.add(name, password)
 
     @contextmanager
     def browser(self) -> "Iterator[Browser]":
@@ -48,7 +48,7 @@ class Portal(servers.Portal):
     def owner(self) -> "Iterator[Browser]":
         """Return a browser with its own session, opened without the sign-in form and its limits."""
         with self.store() as store:
-            token = store.accounts.open_session(NAME)
+            token = store.owners.open_session(NAME)
         with self.browser() as browser:
             browser.cookies["__Host-crowdml" if self.tls else "crowdml"] = token
             yield browser

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from crowdml.server import Store
-from tests.server.refusing import Bench
+from tests.server.rejected_requests import Bench
 from tests.support.postgres import Postgres, running_postgres
 from tests.support.servers import (
     Process,

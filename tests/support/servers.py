@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from crowdml.demo import ServerProcess, free_port
-from crowdml.demo.launcher import PATIENCE
+from crowdml.demo.launcher import HUNG_AFTER_SECONDS
 from crowdml.privacy import CheckinPlace, DirectionMechanism, NoiseMechanism
 from crowdml.privacy.direction.channel import FIELDS
 from crowdml.protocol import Task, terms_hash
@@ -48,6 +48,7 @@ __all__ = [
     "starter",
 ]
 
+PATIENCE = HUNG_AFTER_SECONDS
 LABELS = ("still", "walk", "run")
 """The labels of the usual task."""
 

@@ -351,11 +351,11 @@ OF_STORES: dict[str, tuple[Callable[[Any, Any], Any], str, list[Any]]] = {
     "state": (lambda store, v: store.set_task_state("activity", v), "state must be one of",
               [None, 5, "dancing", "", "reached"]),
     "revoke": (lambda store, v: store.set_device_status(v, "revoked"), "there is no device", NAMES),
-    "owner": (lambda store, v: store.accounts.add(v, "0123456789"), "an owner's name must be",
+    "owner": (lambda store, v: store.owners.add(v, "0123456789"), "an owner's name must be",
               [None, 5, "", "a\nb", "a b", b"x", "x" * 64]),
-    "password": (lambda store, v: store.accounts.add("ann", v), "a password must",
+    "password": (lambda store, v: store.owners.add("ann", v), "a password must",
                  [None, 5, "", "short", b"0123456789", "x" * 1001]),
-    "remove": (lambda store, v: store.accounts.remove(v), "there is no owner", ["nope", "", None]),
+    "remove": (lambda store, v: store.owners.remove(v), "there is no owner", ["nope", "", None]),
 }  # fmt: skip
 
 

@@ -211,10 +211,10 @@ def export(
     """Write the learnt model to a file."""
     kind = out.suffix.lstrip(".")
     with open_store(database) as store:
-        from crowdml.learnt import FORMATS, write_model
+        from crowdml.learnt import MODEL_FORMATS, write_model
         from crowdml.server.results import learnt_model
 
-        if kind not in FORMATS:
+        if kind not in MODEL_FORMATS:
             raise InvalidInput(f"--out must end in .npz, .json or .onnx, found {out.name!r}.")
         now = _learner(store, store.task(name)).published
         model = write_model(learnt_model(now), kind)

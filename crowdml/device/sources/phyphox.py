@@ -12,7 +12,7 @@ from crowdml.device.sources.intake import Intake
 from crowdml.device.waiting import Waiting
 from crowdml.errors import InvalidInput, InvalidSample
 
-log = logging.getLogger("crowdml.device")
+logger = logging.getLogger("crowdml.device")
 
 LARGEST = 2**26
 """Bytes of an answer: three hours of motion at 100 readings a second."""
@@ -84,12 +84,12 @@ class PhyphoxPhone:
             first, self._session = self._session is None, batch.session
             if not first:
                 self._configured = False
-                log.warning("phyphox has begun a new session.")
+                logger.warning("phyphox has begun a new session.")
             if not batch.whole:
                 return  # the answer belongs to another session: ask again
         self._quiet = 0 if batch.readings else self._quiet + self._format.measuring
         if self._intake.take(body) is Outcome.FULL:
-            log.warning("the buffer is full: what phyphox has waits on the phone.")
+            logger.warning("the buffer is full: what phyphox has waits on the phone.")
 
     def _query(self) -> str:
         """Ask for new values, or for whole buffers if they may have been cleared."""
@@ -124,5 +124,5 @@ class PhyphoxPhone:
         self._waiting.hold(Outcome.WAITING)
         self._configured = False
         if not self._failed:
-            log.warning(f"{what} Will try again.")
+            logger.warning(f"{what} Will try again.")
             self._failed = True

@@ -1,32 +1,31 @@
-"""Define the handlers of the portal's pages: for visitors, participants and owners."""
+"""Define the handlers of the portal's pages: for visitors, participants and owners.
 
-from crowdml.portal.pages import participant, pictures, tasks
+`crowdml.portal.routes` serves `ROUTES` and those of `owner`. A handler uses the database only in
+the threads of the server's service, and takes its sentences from `words`.
+"""
+
+from crowdml.portal.pages import participant, pictures, program, static, tasks, wheel
 from crowdml.portal.pages.context import Portal
 from crowdml.portal.pages.page import error_page, redirect
-from crowdml.portal.pages.program import (
-    handed_out,
-    program,
-    program_files,
-    program_hashes,
-    program_page,
-)
-from crowdml.portal.pages.static import STATIC, static_file
-from crowdml.portal.pages.wheel import newest_wheel, wheel
+from crowdml.portal.pages.program import handed_out, program_files
+from crowdml.portal.pages.static import STATIC
 
 __all__ = [
+    "ROUTES",
     "STATIC",
     "Portal",
     "error_page",
     "handed_out",
-    "newest_wheel",
-    "participant",
-    "pictures",
-    "program",
     "program_files",
-    "program_hashes",
-    "program_page",
     "redirect",
-    "static_file",
-    "tasks",
-    "wheel",
 ]
+
+ROUTES = [
+    *tasks.ROUTES,
+    *pictures.ROUTES,
+    *participant.ROUTES,
+    *program.ROUTES,
+    *wheel.ROUTES,
+    *static.ROUTES,
+]
+"""The pages of visitors and participants; `owner.ROUTES` has those of owners."""

@@ -2,9 +2,9 @@
 
 from starlette.requests import Request
 
-from crowdml.portal.pages.attempts import Attempts
+from crowdml.portal.pages.password_checks import PasswordChecks
 from crowdml.portal.pages.planner import Planner
-from crowdml.portal.pictures import Gallery
+from crowdml.portal.pictures import RenderCache
 from crowdml.portal.words import Example
 from crowdml.server.http import PublicAddress
 from crowdml.server.log import Learner
@@ -15,11 +15,11 @@ class Portal:
     """Hold the caches and queues that the pages of one app share."""
 
     def __init__(self) -> None:
-        self.charts = Gallery[bytes](most_waiting=64)
-        # A separate gallery, so that moving the sliders does not delay the charts.
-        self.hidden = Gallery[bytes](most_waiting=8)
-        self.examples = Gallery[Example](most_waiting=16)
-        self.attempts = Attempts()
+        self.charts = RenderCache[bytes](most_waiting=64)
+        # A separate cache, so that moving the sliders does not delay the charts.
+        self.hidden = RenderCache[bytes](most_waiting=8)
+        self.examples = RenderCache[Example](most_waiting=16)
+        self.password_checks = PasswordChecks()
         self.planner = Planner()
 
 
@@ -39,4 +39,4 @@ def front_of(request: Request) -> PublicAddress:
 
 
 def learner_of(request: Request) -> Learner:
-    return service_of(request).registry.live(request.path_params["task"]).learner
+    return service_of(request).registry.task(request.path_params["task"]).learner

@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from crowdml.portal.pages.context import front_of, learner_of
 from crowdml.portal.pages.description import Description
@@ -68,3 +69,11 @@ async def files(request: Request) -> Response:
 async def worker(request: Request) -> Response:
     """Serve the service worker from the folder that its scope requires."""
     return serve_file(request, "/web/page/worker.js")
+
+
+ROUTES = [
+    Route("/join/files.json", files),
+    Route("/join/worker.js", worker),
+    Route("/join/{task}", participant),
+    Route("/join/{task}/manifest.webmanifest", manifest),
+]

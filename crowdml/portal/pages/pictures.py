@@ -4,11 +4,12 @@ import time
 
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from crowdml.phrase import Phrase
 from crowdml.portal.pages.context import learner_of, portal_of
 from crowdml.portal.pages.page import HEADERS
-from crowdml.portal.pages.tasks import facts_of
+from crowdml.portal.pages.tasks import numbers_of
 from crowdml.portal.pictures import (
     CHARTS,
     THEMES,
@@ -37,30 +38,30 @@ async def chart(request: Request) -> Response:
         raise rejected(
             "not-found", Phrase("there is no chart {name}.", name=f"{name[:40]}.{kind[:10]}")
         )
-    learner, theme, facts = learner_of(request), _theme(request), facts_of(request)
+    learner, theme, numbers = learner_of(request), _theme(request), numbers_of(request)
     if kind == "csv":
-        body = as_csv(CHARTS[name].columns, CHARTS[name].rows(facts))
+        body = as_csv(CHARTS[name].columns, CHARTS[name].rows(numbers))
     else:
         # The pace chart changes with the clock, the others only with check-ins.
         minute = time.time() // 60 if name == "pace" else 0
-        key = (learner.id, name, kind, theme, facts.statistics.version, minute)
+        key = (learner.id, name, kind, theme, numbers.statistics.version, minute)
         drawn, colours = CHARTS[name], THEMES[theme]
-        body = await portal_of(request).charts.picture(
-            key, lambda: save(drawn.picture(facts, colours), kind, colours, drawn.alt(facts))
+        body = await portal_of(request).charts.get(
+            key, lambda: save(drawn.picture(numbers, colours), kind, colours, drawn.alt(numbers))
         )
     saved = f"{learner.task.name}-{name}" if "save" in request.query_params else ""
     answer = _picture(request, body, kind, saved)
-    if CHARTS[name].nothing(facts):
+    if CHARTS[name].nothing(numbers):
         answer.headers[NOTHING] = "yes"
     return answer
 
 
 async def spark(request: Request) -> Response:
-    learner, theme, facts = learner_of(request), _theme(request), facts_of(request)
-    key = (learner.id, "spark", theme, facts.statistics.version)
+    learner, theme, numbers = learner_of(request), _theme(request), numbers_of(request)
+    key = (learner.id, "spark", theme, numbers.statistics.version)
     colours = THEMES[theme]
-    body = await portal_of(request).charts.picture(
-        key, lambda: save(draw_spark(facts, colours), "svg", colours)
+    body = await portal_of(request).charts.get(
+        key, lambda: save(draw_spark(numbers, colours), "svg", colours)
     )
     return _picture(request, body, "svg")
 
@@ -79,7 +80,7 @@ async def hidden(request: Request) -> Response:
 
     again = request.query_params.get("again", "")[:9]
     key = (learner.id, theme, again, *settings.values())
-    return _picture(request, await portal_of(request).hidden.picture(key, draw), "svg")
+    return _picture(request, await portal_of(request).hidden.get(key, draw), "svg")
 
 
 def _picture(request: Request, body: bytes, kind: str, name: str = "") -> Response:
@@ -118,3 +119,10 @@ def _number(request: Request, name: str, low: float, high: float) -> float:
         problem = Phrase(OUTSIDE, name=name, low=low, high=high, found=f"{text[:40]!r}")
         raise rejected("invalid-parameter", problem)
     return value
+
+
+ROUTES = [
+    Route("/tasks/{task}/spark.svg", spark),
+    Route("/tasks/{task}/hiding.svg", hidden),
+    Route("/tasks/{task}/charts/{chart}.{format}", chart),
+]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from crowdml.phrase import read_phrase
-from crowdml.portal.pages.child import run_child
+from crowdml.portal.pages.child_process import run_child
 from crowdml.portal.pages.hardships import NO_HARDSHIPS, CrowdHardships
 from crowdml.portal.words import Expectation, PilotDraft, say
 from crowdml.portal.words import plain as words
@@ -26,7 +26,7 @@ SECONDS = 120.0
 """The longest that an owner waits for a simulation or a pilot. Both take a few seconds on a quiet
 machine, and longer on a busy one, because their priority is the lowest."""
 
-log = logging.getLogger("crowdml.portal")
+logger = logging.getLogger("crowdml.portal")
 
 
 class Forecast(NamedTuple):
@@ -123,7 +123,7 @@ class Planner:
             async with self._one_at_a_time:
                 forecast = await self._run(settings, key[0], closing)
         except OSError:
-            log.exception("a simulation did not start")
+            logger.exception("a simulation did not start")
         finally:
             if not forecast.expected:
                 self._forecasts.pop(key, None)

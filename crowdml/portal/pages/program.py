@@ -6,6 +6,7 @@ from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
 
 from crowdml import one_file_device as standalone
 from crowdml.portal.pages.context import front_of
@@ -50,3 +51,10 @@ async def program_hashes(request: Request) -> Response:
     """Serve the hashes as a list for `sha256sum -c`."""
     lines = "".join(f"{sha256}  {path}\n" for path, sha256 in program_files().items())
     return PlainTextResponse(lines, headers=HEADERS)
+
+
+ROUTES = [
+    Route("/device.py", program),
+    Route("/program", program_page),
+    Route("/program.sha256", program_hashes),
+]

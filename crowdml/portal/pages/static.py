@@ -10,6 +10,7 @@ from typing import NamedTuple
 import brotli
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from crowdml.phrase import Phrase
 from crowdml.portal.pages.joined_modules import joined
@@ -103,3 +104,9 @@ def serve_file(request: Request, path: str) -> Response:
     if coding:
         headers["Content-Encoding"] = coding
     return Response(file.bodies[coding], headers=headers, media_type=file.media_type)
+
+
+ROUTES = [
+    Route("/static/{path:path}", static_file),
+    Route("/web/{path:path}", static_file),
+]

@@ -9,19 +9,20 @@ import segno
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from crowdml.phrase import Phrase
 from crowdml.portal.pages.context import front_of, learner_of, portal_of, service_of
 from crowdml.portal.pages.description import Description
-from crowdml.portal.pages.listing import Listing
 from crowdml.portal.pages.page import HEADERS, render
 from crowdml.portal.pages.program import PROGRAM_SHA256
+from crowdml.portal.pages.task_listing import TaskListing
 from crowdml.portal.pages.wheel import own_wheel
-from crowdml.portal.pictures import CHARTS, CURIOUS
+from crowdml.portal.pictures import CHARTS, DETAIL_CHARTS
 from crowdml.portal.words import (
     Example,
-    Facts,
     Performance,
+    TaskNumbers,
     guess_of,
     is_quick,
     make_example,
@@ -60,7 +61,7 @@ USUAL = Terms(
 
 async def tasks(request: Request) -> Response:
     service = service_of(request)
-    listing = Listing.of(service.registry.learners(), request.query_params)
+    listing = TaskListing.of(service.registry.learners(), request.query_params)
     cards = [(learner, reports.statistics(learner)) for learner in listing.shown]
     return render(
         request, "tasks.html", cache="no-cache", listing=listing, cards=cards, guess_of=guess_of
@@ -68,18 +69,18 @@ async def tasks(request: Request) -> Response:
 
 
 async def task(request: Request) -> Response:
-    learner, facts = learner_of(request), facts_of(request)
+    learner, numbers = learner_of(request), numbers_of(request)
     return render(
         request,
         "task.html",
         cache="no-cache",
         learner=learner,
         about=Description.of(learner),
-        facts=facts,
-        stats=facts.statistics,
-        performance=Performance(facts),
+        numbers=numbers,
+        stats=numbers.statistics,
+        performance=Performance(numbers),
         charts=CHARTS,
-        curious=CURIOUS,
+        detail_charts=DETAIL_CHARTS,
         learnt=has_learnt(learner.published),
         href=join_href(request),
         sensor_json=msgspec.json.encode(learner.task.terms.features.sensor).decode(),
@@ -90,12 +91,12 @@ async def task(request: Request) -> Response:
 async def _example(request: Request) -> Example | None:
     """Make the worked example of the current version in a thread; None if that would be slow."""
     learner = learner_of(request)
-    terms, now = learner.task.terms, learner.published
+    terms, published = learner.task.terms, learner.published
     if not is_quick(terms):
         return None
-    return await portal_of(request).examples.picture(
-        (learner.id, now.version),
-        lambda: make_example(terms, learner.terms_sha256, now.w, now.version),
+    return await portal_of(request).examples.get(
+        (learner.id, published.version),
+        lambda: make_example(terms, learner.terms_sha256, published.w, published.version),
     )
 
 
@@ -128,15 +129,15 @@ async def join_code(request: Request) -> Response:
 
 async def card(request: Request) -> Response:
     """Show what people should know before they use a model; 404 while nothing is learnt."""
-    learner, facts = learner_of(request), facts_of(request)
+    learner, numbers = learner_of(request), numbers_of(request)
     learnt_model(learner.published)
     return render(
         request,
         "card.html",
         cache="no-cache",
         about=Description.of(learner),
-        stats=facts.statistics,
-        performance=Performance(facts),
+        stats=numbers.statistics,
+        performance=Performance(numbers),
         wrong=what_is_wrong(learner.task),
     )
 
@@ -153,11 +154,13 @@ async def privacy(request: Request) -> Response:
     return render(request, "privacy.html", cache="no-cache", levels=LEVELS, usual=USUAL.promise)
 
 
-def facts_of(request: Request) -> Facts:
+def numbers_of(request: Request) -> TaskNumbers:
     """Return the current numbers behind a task's charts."""
     learner = learner_of(request)
-    now = learner.published
-    return Facts(now.task, now.statistics(learner.devices, time.time()), now.course)
+    published = learner.published
+    return TaskNumbers(
+        published.task, published.statistics(learner.devices, time.time()), published.history
+    )
 
 
 def join_href(request: Request) -> str:
@@ -172,3 +175,14 @@ def join_link(request: Request) -> str:
             "invalid-request", Phrase("a host has at most {n} characters.", n=LONGEST_HOST)
         )
     return f"{front_of(request).root(request)}/join/{request.path_params['task']}"
+
+
+ROUTES = [
+    Route("/", tasks),
+    Route("/tasks/{task}", task),
+    Route("/tasks/{task}/card", card),
+    Route("/tasks/{task}/card.md", card_file),
+    Route("/tasks/{task}/join", join),
+    Route("/tasks/{task}/join.svg", join_code),
+    Route("/privacy", privacy),
+]

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from crowdml.phrase import Phrase
 from crowdml.portal.pages.page import HEADERS, redirect
@@ -100,3 +101,9 @@ async def wheel(request: Request) -> Response:
 async def newest_wheel(request: Request) -> Response:
     """Redirect to the wheel under its full name, which pip requires."""
     return redirect(request, f"/{(await run_in_threadpool(own_wheel)).name}")
+
+
+ROUTES = [
+    Route("/crowdml.whl", newest_wheel),
+    Route("/crowdml-{version}-py3-none-any.whl", wheel),
+]

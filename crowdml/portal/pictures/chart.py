@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from crowdml.portal.pictures.drawing import Theme, empty
-from crowdml.portal.words import Facts, say
+from crowdml.portal.words import TaskNumbers, say
 from crowdml.protocol import Task
 
 if TYPE_CHECKING:
@@ -26,19 +26,19 @@ class Chart(NamedTuple):
 
     title: Callable[[Task], str]
     note: Callable[[Task], str]
-    says: Callable[[Facts], str]
+    says: Callable[[TaskNumbers], str]
     columns: tuple[str, ...]
-    rows: "Callable[[Facts], Sequence[tuple[float | str, ...]]]"
-    nothing: Callable[[Facts], str]
-    draw: "Callable[[Facts, Theme], Figure]"
+    rows: "Callable[[TaskNumbers], Sequence[tuple[float | str, ...]]]"
+    nothing: Callable[[TaskNumbers], str]
+    draw: "Callable[[TaskNumbers, Theme], Figure]"
 
-    def alt(self, facts: Facts) -> str:
-        return self.nothing(facts) or f"{self.title(facts.task)}: {self.says(facts)}"
+    def alt(self, numbers: TaskNumbers) -> str:
+        return self.nothing(numbers) or f"{self.title(numbers.task)}: {self.says(numbers)}"
 
-    def picture(self, facts: Facts, theme: Theme) -> "Figure":
+    def picture(self, numbers: TaskNumbers, theme: Theme) -> "Figure":
         """Draw the chart, or the sentence that stands in its place."""
-        nothing = self.nothing(facts)
-        return empty(theme, nothing) if nothing else self.draw(facts, theme)
+        nothing = self.nothing(numbers)
+        return empty(theme, nothing) if nothing else self.draw(numbers, theme)
 
 
 def thin(rows: Sequence[T], most: int = MOST_DRAWN) -> Sequence[T]:
@@ -52,9 +52,9 @@ def thin(rows: Sequence[T], most: int = MOST_DRAWN) -> Sequence[T]:
     return [rows[round(k * (len(rows) - 1) / (most - 1))] for k in range(most)]
 
 
-def not_yet(facts: Facts) -> str:
+def not_yet(numbers: TaskNumbers) -> str:
     """Explain why there is nothing to draw yet."""
-    return say("Not measured yet." if facts.statistics.version else "No check-ins yet.")
+    return say("Not measured yet." if numbers.statistics.version else "No check-ins yet.")
 
 
 def uncertain() -> str:

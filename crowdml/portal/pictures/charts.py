@@ -8,7 +8,7 @@ from crowdml.portal.pictures.chart import Chart, not_yet, thin
 from crowdml.portal.pictures.drawing import Theme, figure, in_decimals, in_whole_numbers, tidy
 from crowdml.portal.pictures.error_chart import ERROR
 from crowdml.portal.pictures.label_chart import LABELS
-from crowdml.portal.words import Facts, count, local, say
+from crowdml.portal.words import TaskNumbers, count, local, say
 from crowdml.server.database import this_minute
 
 if TYPE_CHECKING:
@@ -18,51 +18,51 @@ if TYPE_CHECKING:
 HOUR = 60
 
 
-def pace_rows(facts: Facts) -> list[tuple[float, ...]]:
-    return [(minute, n) for minute, n in sorted(facts.course.by_minute.items())]
+def pace_rows(numbers: TaskNumbers) -> list[tuple[float, ...]]:
+    return [(minute, n) for minute, n in sorted(numbers.history.by_minute.items())]
 
 
-def _recent(facts: Facts) -> list[tuple[float, ...]]:
-    return [row for row in pace_rows(facts) if row[0] > this_minute() - 60 * HOUR]
+def _recent(numbers: TaskNumbers) -> list[tuple[float, ...]]:
+    return [row for row in pace_rows(numbers) if row[0] > this_minute() - 60 * HOUR]
 
 
-def draw_pace(facts: Facts, theme: Theme) -> "Figure":
+def draw_pace(numbers: TaskNumbers, theme: Theme) -> "Figure":
     now = this_minute()
     picture, axes = figure(theme)
-    minutes, numbers = zip(*_recent(facts), strict=True)
+    minutes, counts = zip(*_recent(numbers), strict=True)
     in_whole_numbers(axes.yaxis)
-    axes.bar([(m - now) / 60 for m in minutes], numbers, color=theme.accent, width=0.8)
+    axes.bar([(m - now) / 60 for m in minutes], counts, color=theme.accent, width=0.8)
     axes.set_xlim(-HOUR, 1)
     axes.set_xlabel(say("minutes ago"))
     axes.set_ylabel(say("check-ins a minute"))
     return tidy(picture, axes)
 
 
-def say_pace(facts: Facts) -> str:
-    rows = sorted(facts.course.by_minute.items())
+def say_pace(numbers: TaskNumbers) -> str:
+    rows = sorted(numbers.history.by_minute.items())
     if not rows:
         return say("none yet")
     return say("{n} in the newest minute with any", n=count(rows[-1][1]))
 
 
-def staleness_rows(facts: Facts) -> list[tuple[float, ...]]:
+def staleness_rows(numbers: TaskNumbers) -> list[tuple[float, ...]]:
     """Return rows of the number of check-ins and the mean staleness since the previous row."""
-    points = [(0, 0), *((p.version, p.staleness) for p in facts.course.points)]
+    points = [(0, 0), *((p.version, p.staleness) for p in numbers.history.points)]
     return [(v, (s - s0) / (v - v0)) for (v0, s0), (v, s) in pairwise(points)]
 
 
-def say_staleness(facts: Facts) -> str:
-    now = facts.statistics
+def say_staleness(numbers: TaskNumbers) -> str:
+    now = numbers.statistics
     mean = local(f"{now.staleness_mean:.1f}")
     return say("{mean} versions on average, {most} at most", mean=mean, most=now.staleness_max)
 
 
-def device_rows(facts: Facts) -> list[tuple[float, ...]]:
-    return [(point.version, point.active_devices) for point in facts.course.points]
+def device_rows(numbers: TaskNumbers) -> list[tuple[float, ...]]:
+    return [(point.version, point.active_devices) for point in numbers.history.points]
 
 
-def say_devices(facts: Facts) -> str:
-    now = facts.statistics
+def say_devices(numbers: TaskNumbers) -> str:
+    now = numbers.statistics
     active, joined = count(now.active_devices), count(now.devices)
     return say("{active} of {joined} that joined", active=active, joined=joined)
 
@@ -82,16 +82,16 @@ def _line(
     return tidy(picture, axes)
 
 
-CURIOUS = {
+DETAIL_CHARTS = {
     "devices": Chart(
         lambda task: say("Devices that have checked in"),
         lambda task: say("Each at least once. Others have joined and are still collecting."),
         say_devices,
         ("checkins", "devices"),
         device_rows,
-        lambda facts: "" if facts.course.points else not_yet(facts),
-        lambda facts, theme: _line(
-            device_rows(facts), say("devices that checked in"), theme, in_whole_numbers
+        lambda numbers: "" if numbers.history.points else not_yet(numbers),
+        lambda numbers, theme: _line(
+            device_rows(numbers), say("devices that checked in"), theme, in_whole_numbers
         ),
     ),
     "pace": Chart(
@@ -100,7 +100,7 @@ CURIOUS = {
         say_pace,
         ("minute", "checkins"),
         pace_rows,
-        lambda facts: "" if _recent(facts) else say("No check-ins in the last hour."),
+        lambda numbers: "" if _recent(numbers) else say("No check-ins in the last hour."),
         draw_pace,
     ),
     "staleness": Chart(
@@ -112,8 +112,10 @@ CURIOUS = {
         say_staleness,
         ("checkins", "staleness"),
         staleness_rows,
-        lambda facts: "" if facts.course.points else not_yet(facts),
-        lambda facts, theme: _line(staleness_rows(facts), say("versions late"), theme, in_decimals),
+        lambda numbers: "" if numbers.history.points else not_yet(numbers),
+        lambda numbers, theme: _line(
+            staleness_rows(numbers), say("versions late"), theme, in_decimals
+        ),
     ),
 }
-CHARTS = {"error": ERROR, "labels": LABELS} | CURIOUS
+CHARTS = {"error": ERROR, "labels": LABELS} | DETAIL_CHARTS

@@ -12,7 +12,7 @@ from crowdml.portal.pictures.drawing import (
     legend,
     tidy,
 )
-from crowdml.portal.words import Facts, Performance, say, what_is_wrong
+from crowdml.portal.words import Performance, TaskNumbers, say, what_is_wrong
 from crowdml.portal.words import plain as words
 from crowdml.protocol import Task
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 Row = tuple[float, float, float]
 
 
-def error_rows(facts: Facts) -> list[Row]:
+def error_rows(numbers: TaskNumbers) -> list[Row]:
     """Return rows of the number of check-ins, the exported model's error then, and its margin."""
-    return [(point.version, point.value, point.margin) for point in facts.course.errors]
+    return [(point.version, point.value, point.margin) for point in numbers.history.errors]
 
 
-def draw_error(facts: Facts, theme: Theme) -> "Figure":
-    rows = thin(error_rows(facts))
+def draw_error(numbers: TaskNumbers, theme: Theme) -> "Figure":
+    rows = thin(error_rows(numbers))
     picture, axes = figure(theme)
     _band(axes, rows, theme, say("model"))
-    guess, target = Performance(facts).guess, facts.task.stop.error
+    guess, target = Performance(numbers).guess, numbers.task.stop.error
     if guess is not None:
         low, high = guess.error.low, guess.error.high
         axes.axhspan(low, high, color=theme.other, alpha=0.12, linewidth=0)
         axes.axhline((low + high) / 2, color=theme.other, linestyle=":", label=say("guessing"))
-    start = facts.task.start
+    start = numbers.task.start
     if start is not None and start.error is not None:
         label = say("pilot alone")
         axes.axhline(start.error, color=theme.text, linestyle="-.", linewidth=1, label=label)
@@ -52,18 +52,18 @@ def draw_error(facts: Facts, theme: Theme) -> "Figure":
     return tidy(picture, axes)
 
 
-def no_error(facts: Facts) -> str:
+def no_error(numbers: TaskNumbers) -> str:
     """Explain why there is no curve; empty if there is one."""
-    if error_rows(facts):
+    if error_rows(numbers):
         return ""
-    if not facts.task.terms.mechanism().evaluates:
-        return _measured(facts.task)
-    return uncertain() if facts.statistics.version else not_yet(facts)
+    if not numbers.task.terms.mechanism().evaluates:
+        return _measured(numbers.task)
+    return uncertain() if numbers.statistics.version else not_yet(numbers)
 
 
-def draw_spark(facts: Facts, theme: Theme) -> "Figure":
+def draw_spark(numbers: TaskNumbers, theme: Theme) -> "Figure":
     """Draw the error as a small curve without axes, for lists."""
-    rows = thin(error_rows(facts))
+    rows = thin(error_rows(numbers))
     picture, axes = figure(theme, width=2.2, height=0.5)
     axes.set_axis_off()
     axes.set_ylim(-0.05, 1.05)
@@ -111,9 +111,9 @@ def _measured(task: Task) -> str:
     return f"{said} {band}"
 
 
-def say_error(facts: Facts) -> str:
-    error = words.error(Performance(facts).error)
-    return f"{error}, {words.counted(facts.statistics.version, 'check-in')}"
+def say_error(numbers: TaskNumbers) -> str:
+    error = words.error(Performance(numbers).error)
+    return f"{error}, {words.counted(numbers.statistics.version, 'check-in')}"
 
 
 ERROR = Chart(

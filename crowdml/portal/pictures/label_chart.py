@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from crowdml.portal.pictures.chart import Chart, not_yet, uncertain
 from crowdml.portal.pictures.drawing import Theme, figure, in_percent, tidy
-from crowdml.portal.words import Facts, label_shares, say, top_shares
+from crowdml.portal.words import TaskNumbers, label_shares, say, top_shares
 from crowdml.portal.words import plain as words
 from crowdml.protocol import Estimate, Task
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 LONGEST = 18
 
 
-def draw_labels(facts: Facts, theme: Theme) -> "Figure":
-    shares = top_shares(facts.task, facts.statistics)
+def draw_labels(numbers: TaskNumbers, theme: Theme) -> "Figure":
+    shares = top_shares(numbers.task, numbers.statistics)
     picture, axes = figure(theme)
     names = [_short(share.label) for share in shares]
     value = [share.value for share in shares]
@@ -29,16 +29,16 @@ def draw_labels(facts: Facts, theme: Theme) -> "Figure":
     return tidy(picture, axes, grid="x")
 
 
-def no_labels(facts: Facts) -> str:
+def no_labels(numbers: TaskNumbers) -> str:
     """Explain why there are no shares to draw; empty if there are.
 
     If even the share of the most frequent label may be zero, no bar is drawn.
     """
-    shares = label_shares(facts.task, facts.statistics)
-    if not facts.task.terms.mechanism().counts:
-        return note_labels(facts.task)
+    shares = label_shares(numbers.task, numbers.statistics)
+    if not numbers.task.terms.mechanism().counts:
+        return note_labels(numbers.task)
     if not shares:
-        return not_yet(facts)
+        return not_yet(numbers)
     top = max(shares, key=lambda share: share.value)
     known = words.known(Estimate(top.value, top.margin)) and top.value > top.margin
     return "" if known else uncertain()
@@ -61,10 +61,10 @@ def note_labels(task: Task) -> str:
     return said + " " + say("The truth lies within the lines with 95 % confidence.")
 
 
-def say_labels(facts: Facts) -> str:
+def say_labels(numbers: TaskNumbers) -> str:
     shares = [
         f"{share.label} {words.estimate(Estimate(share.value, share.margin))}"
-        for share in top_shares(facts.task, facts.statistics)
+        for share in top_shares(numbers.task, numbers.statistics)
     ]
     return ", ".join(shares)
 
@@ -74,7 +74,7 @@ LABELS = Chart(
     note_labels,
     say_labels,
     ("label", "share", "estimate", "margin"),
-    lambda facts: label_shares(facts.task, facts.statistics),
+    lambda numbers: label_shares(numbers.task, numbers.statistics),
     no_labels,
     draw_labels,
 )

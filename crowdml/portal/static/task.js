@@ -163,7 +163,7 @@ function follow() {
   events.addEventListener("error", () => {
     if (!events) return;
     show("link", say("The connection is lost. This page tries again in a few seconds."));
-    // A browser stops listening when it is refused: too many listen, or a proxy answered. Ask
+    // A browser stops listening when it is rejected: too many listen, or a proxy answered. Ask
     // for the numbers instead, and try to listen again later.
     if (events.readyState === EventSource.CLOSED) {
       askOnce();

@@ -1,6 +1,7 @@
 """Write the sentences and numbers of the pages: languages, plain words, worked examples.
 
-This package neither draws pictures nor answers requests.
+Pages, templates and pictures call this package; it neither draws nor answers requests. Each English
+text needs a German one in `portal/languages/de`, which a test checks.
 """
 
 from crowdml.portal.words import plain
@@ -17,7 +18,7 @@ from crowdml.portal.words.language import (
 )
 from crowdml.portal.words.outlook import Outlook, advice
 from crowdml.portal.words.owner_language import lang_of
-from crowdml.portal.words.performance import Facts, Performance, guess_of, what_is_wrong
+from crowdml.portal.words.performance import Performance, TaskNumbers, guess_of, what_is_wrong
 from crowdml.portal.words.pilot_draft import PilotDraft, PilotPlan
 from crowdml.portal.words.plain import count, ending, local, percent
 from crowdml.portal.words.shares import label_shares, top_shares
@@ -25,11 +26,11 @@ from crowdml.portal.words.shares import label_shares, top_shares
 __all__ = [
     "Example",
     "Expectation",
-    "Facts",
     "Outlook",
     "Performance",
     "PilotDraft",
     "PilotPlan",
+    "TaskNumbers",
     "advice",
     "catalogue",
     "count",

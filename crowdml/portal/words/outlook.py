@@ -9,7 +9,7 @@ import numpy as np
 
 from crowdml.learning import error_now
 from crowdml.portal.words.language import say
-from crowdml.portal.words.performance import Facts, Performance, guess_of
+from crowdml.portal.words.performance import Performance, TaskNumbers, guess_of
 from crowdml.portal.words.plain import count, counted, known
 from crowdml.privacy import Unit
 from crowdml.protocol import State, Task
@@ -74,26 +74,26 @@ class Outlook(NamedTuple):
     """Hold the sentences for an owner while a task runs.
 
     Args:
-        facts: The current numbers of the task.
+        numbers: The current numbers of the task.
         end: The number of check-ins at which it ends.
         now: Seconds since 1970.
     """
 
-    facts: Facts
+    numbers: TaskNumbers
     end: int
     now: float
 
     @classmethod
-    def of(cls, facts: Facts) -> "Outlook":
-        return cls(facts, facts.statistics.max_updates, time.time())
+    def of(cls, numbers: TaskNumbers) -> "Outlook":
+        return cls(numbers, numbers.statistics.max_updates, time.time())
 
     @property
     def pace(self) -> str:
         """Describe when the task ends if it keeps last week's pace; empty if it has ended."""
-        now = self.facts.statistics
+        now = self.numbers.statistics
         if now.state is not State.RUNNING or not now.version:
             return ""
-        recent = {m: n for m, n in self.facts.course.by_minute.items() if m > self.now - WEEK}
+        recent = {m: n for m, n in self.numbers.history.by_minute.items() if m > self.now - WEEK}
         if not recent:
             return say("No check-in came in the last seven days.")
         rate = sum(recent.values()) / max(self.now - min(recent), 60.0)
@@ -105,14 +105,14 @@ class Outlook(NamedTuple):
         return [*self._about_error(), *self._about_answers(), *self._about_devices()]
 
     def _about_error(self) -> Iterator[str]:
-        task, now = self.facts.task, self.facts.statistics
+        task, now = self.numbers.task, self.numbers.statistics
         if not task.terms.mechanism().evaluates:
             yield say("Its error is not measured: in this task no check-in evaluates.")
             return
         if not now.version:
             yield advice(task) or ""
             return
-        yield Performance(self.facts).sentence
+        yield Performance(self.numbers).sentence
         margin = now.error.margin if now.error and known(now.error) else 1.0
         if now.state.final or margin <= CLEAR:
             return
@@ -137,15 +137,15 @@ class Outlook(NamedTuple):
 
     def _checkins_for(self, margin: float) -> int:
         """Return how many check-ins are needed until the error has this margin, up to the end."""
-        version = self.facts.statistics.version
+        version = self.numbers.statistics.version
         for checkins in np.geomspace(version + 1, self.end, 12).astype(int).tolist():
-            expected = expected_margin(self.facts.task, checkins)
+            expected = expected_margin(self.numbers.task, checkins)
             if checkins > version and expected is not None and expected <= margin:
                 return int(checkins)
         return self.end
 
     def _about_answers(self) -> Iterator[str]:
-        task, now = self.facts.task, self.facts.statistics
+        task, now = self.numbers.task, self.numbers.statistics
         if not task.terms.n_classes or not task.terms.mechanism().counts or not now.version:
             return
         guess = guess_of(task, now)
@@ -153,7 +153,7 @@ class Outlook(NamedTuple):
             yield say("Which answers are frequent is uncertain: few check-ins have counted them.")
 
     def _about_devices(self) -> Iterator[str]:
-        now = self.facts.statistics
+        now = self.numbers.statistics
         waiting = now.devices - now.active_devices
         if not now.state.final and waiting > now.active_devices:
             yield say(

@@ -7,15 +7,15 @@ from crowdml.portal.words import plain as words
 from crowdml.portal.words.language import NBSP, say
 from crowdml.portal.words.shares import label_shares
 from crowdml.protocol import Estimate, Statistics, Task
-from crowdml.server.log import Course
+from crowdml.server.log import TaskHistory
 
 
-class Facts(NamedTuple):
-    """Hold the numbers behind words and charts of a task; all come from sanitised check-ins."""
+class TaskNumbers(NamedTuple):
+    """Hold the numbers behind the words and charts of a task; all come from sanitised check-ins."""
 
     task: Task
     statistics: Statistics
-    course: Course
+    history: TaskHistory
 
 
 class Guess(NamedTuple):
@@ -33,16 +33,16 @@ class Guess(NamedTuple):
 
 @dataclass(frozen=True)
 class Performance:
-    facts: Facts
+    numbers: TaskNumbers
 
     @property
     def error(self) -> Estimate | None:
         """Return the current error of the exported model."""
-        return self.facts.statistics.error
+        return self.numbers.statistics.error
 
     @property
     def guess(self) -> Guess | None:
-        return guess_of(self.facts.task, self.facts.statistics)
+        return guess_of(self.numbers.task, self.numbers.statistics)
 
     @property
     def sentence(self) -> str:
@@ -59,7 +59,7 @@ class Performance:
     def _compared(self) -> str:
         guess, error = self.guess, self.error
         if guess is None or error is None:
-            return what_is_wrong(self.facts.task)
+            return what_is_wrong(self.numbers.task)
         values = {"how": guess.how, "guess": guess.words}
         if error.high < guess.error.low:
             return say("That is better than {how} ({guess}).", **values)
@@ -70,19 +70,19 @@ class Performance:
     @property
     def typical(self) -> str:
         """Write the typical error of a predicted number; empty for labels, or if unknown."""
-        if self.facts.task.terms.n_classes or self.error is None or not words.known(self.error):
+        if self.numbers.task.terms.n_classes or self.error is None or not words.known(self.error):
             return ""
         right = Estimate(1 - self.error.value, self.error.margin)
         return say(
             "Of its predictions, {share} are off by at most {off}.",
             share=words.estimate(right),
-            off=tolerance(self.facts.task),
+            off=tolerance(self.numbers.task),
         )
 
     @property
     def outcome(self) -> str:
         """Describe the result of a task that has ended."""
-        now = self.facts.statistics
+        now = self.numbers.statistics
         progress = say(
             "It ended after {checkins} from {devices}.",
             checkins=words.counted(now.version, "check-in"),

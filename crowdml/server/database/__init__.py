@@ -1,7 +1,7 @@
 """Store everything on disk, in SQLite or PostgreSQL: tables, migrations, every SQL statement.
 
 Only this package speaks SQL. It knows tasks, devices, owners, nodes and rows of the log, and not
-what is learnt from them.
+what is learnt from them. The service calls it in its own threads, commands directly.
 """
 
 from typing import TYPE_CHECKING
@@ -10,23 +10,23 @@ from crowdml.lazy import lazy
 
 if TYPE_CHECKING:
     from crowdml.server.database import schema
-    from crowdml.server.database.accounts import COMMAND_LINE, SESSION_SECONDS
     from crowdml.server.database.connection import Database, DatabaseChanges
     from crowdml.server.database.entry import LogEntry, this_minute
     from crowdml.server.database.invites import invite_required
-    from crowdml.server.database.joins import DAY, JoinRow
+    from crowdml.server.database.joins import DAY
     from crowdml.server.database.log import (
         DEVICE_ORDERS,
-        NOTHING,
+        DROPPED_PAYLOAD,
         CheckinMark,
         DeviceTotals,
         Log,
         marks_of,
     )
-    from crowdml.server.database.nodes import NodeRow, Sample
+    from crowdml.server.database.nodes import MetricValue, NodeRow
     from crowdml.server.database.opening import new_file, open_database, remove_new
     from crowdml.server.database.owner_settings import DELETED, OwnerSettings
-    from crowdml.server.database.passwords import LONGEST, password_matches
+    from crowdml.server.database.owners import COMMAND_LINE, SESSION_SECONDS
+    from crowdml.server.database.passwords import LONGEST_PASSWORD, password_matches
     from crowdml.server.database.shares import Shares
     from crowdml.server.database.store import DeviceRow, Store, TaskRow
     from crowdml.server.database.tokens import token_sha256
@@ -36,20 +36,19 @@ __all__ = [
     "DAY",
     "DELETED",
     "DEVICE_ORDERS",
-    "LONGEST",
-    "NOTHING",
+    "DROPPED_PAYLOAD",
+    "LONGEST_PASSWORD",
     "SESSION_SECONDS",
     "CheckinMark",
     "Database",
     "DatabaseChanges",
     "DeviceRow",
     "DeviceTotals",
-    "JoinRow",
     "Log",
     "LogEntry",
+    "MetricValue",
     "NodeRow",
     "OwnerSettings",
-    "Sample",
     "Shares",
     "Store",
     "TaskRow",

@@ -8,8 +8,8 @@ from crowdml.errors import InvalidInput, Rejected
 from crowdml.phrase import Phrase
 from crowdml.protocol import rejected
 from crowdml.server.database import schema
-from crowdml.server.database.accounts import COMMAND_LINE, record
 from crowdml.server.database.connection import Database
+from crowdml.server.database.owners import COMMAND_LINE, record
 from crowdml.server.database.tokens import token_sha256
 
 

@@ -10,11 +10,11 @@ import sqlalchemy as sa
 from crowdml.phrase import Phrase
 from crowdml.protocol import Task
 from crowdml.server.database import schema
-from crowdml.server.database.accounts import record
 from crowdml.server.database.connection import Database
 from crowdml.server.database.entry import LogEntry
 from crowdml.server.database.joins import JoinRow, Joins
 from crowdml.server.database.owner_settings import OwnerSettings
+from crowdml.server.database.owners import record
 from crowdml.server.database.shares import NEWEST
 
 DEVICE_ORDERS = ("joined", "newest", "most")
@@ -40,7 +40,7 @@ class DeviceTotals(NamedTuple):
     newest: int | None = None
 
 
-NOTHING = b""
+DROPPED_PAYLOAD = b""
 """Replaces a payload in the log once snapshots cover it."""
 
 AFTER = (
@@ -87,7 +87,7 @@ class Log:
         """Read the entries that follow entry `seq`, in order, a page at a time."""
         query = AFTER.format(self._database.mark)
         with self._database.reading() as connection:
-            rows = connection.exec_driver_sql(query, (NOTHING, self._task, seq, page)).all()
+            rows = connection.exec_driver_sql(query, (DROPPED_PAYLOAD, self._task, seq, page)).all()
         yield from self._pages(rows, page)
 
     def _pages(self, rows: Sequence[Sequence[Any]], page: int) -> Iterator[list[LogEntry]]:
@@ -110,7 +110,7 @@ class Log:
         query = AFTER.format(self._database.mark)
         with self._database.writing():
             owner_settings, rows = self._database.ask_locked(
-                self._task, query, (NOTHING, self._task, seq, page)
+                self._task, query, (DROPPED_PAYLOAD, self._task, seq, page)
             )
             yield owner_settings, self._pages(rows, page)
 

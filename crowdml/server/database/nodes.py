@@ -12,7 +12,7 @@ KEPT = 60
 """Seconds for which the row of a node that ended stays: long enough for a last scrape."""
 
 
-class Sample(NamedTuple):
+class MetricValue(NamedTuple):
     """Hold one number: the metric's family, the end of its name, its labels and its value."""
 
     family: str
@@ -21,7 +21,7 @@ class Sample(NamedTuple):
     value: int | float
 
 
-SAMPLES = msgspec.json.Decoder(list[Sample])
+METRIC_VALUES = msgspec.json.Decoder(list[MetricValue])
 
 
 class NodeRow(NamedTuple):
@@ -34,7 +34,7 @@ class NodeRow(NamedTuple):
     started: int
     seen: int
     age: int
-    samples: list[Sample]
+    values: list[MetricValue]
 
 
 class Nodes:
@@ -46,9 +46,9 @@ class Nodes:
         )
         self._drop = sa.text(f"DELETE FROM nodes WHERE seen < {database.clock} - {KEPT}")
 
-    def write(self, name: str, started: int, samples: list[Sample]) -> None:
+    def write(self, name: str, started: int, values: list[MetricValue]) -> None:
         """Write this node's row; success shows that the database can be written."""
-        metrics = msgspec.json.encode(samples).decode()
+        metrics = msgspec.json.encode(values).decode()
         row = {"name": name, "started": started, "metrics": metrics}
         with self._database.writing() as connection:
             connection.execute(self._write, row)
@@ -63,6 +63,6 @@ class Nodes:
         with self._database.reading() as connection:
             found = connection.execute(query).all()
         return [
-            NodeRow(name, started, seen, age, SAMPLES.decode(text))
+            NodeRow(name, started, seen, age, METRIC_VALUES.decode(text))
             for name, started, seen, age, text in found
         ]

@@ -2,7 +2,7 @@
 
 from crowdml.errors import InvalidInput
 
-SHORTEST, LONGEST = 10, 1000
+SHORTEST_PASSWORD, LONGEST_PASSWORD = 10, 1000
 
 
 def hash_password(password: str) -> str:
@@ -13,9 +13,10 @@ def hash_password(password: str) -> str:
     """
     from argon2 import PasswordHasher
 
-    if not SHORTEST <= len(password) <= LONGEST:
+    if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
         raise InvalidInput(
-            f"a password must have {SHORTEST} to {LONGEST} characters, found {len(password)}."
+            f"a password must have {SHORTEST_PASSWORD} to {LONGEST_PASSWORD} characters, "
+            f"found {len(password)}."
         )
     return PasswordHasher().hash(password)
 
@@ -27,9 +28,9 @@ def password_matches(hashed: str | None, password: str) -> bool:
 
     hasher = PasswordHasher()
     if hashed is None:
-        hasher.hash(password[:LONGEST])
+        hasher.hash(password[:LONGEST_PASSWORD])
         return False
     try:
-        return hasher.verify(hashed, password[:LONGEST])
+        return hasher.verify(hashed, password[:LONGEST_PASSWORD])
     except (Argon2Error, InvalidHashError):
         return False

@@ -13,7 +13,6 @@ from crowdml.errors import InvalidInput, InvalidTask, Mistake
 from crowdml.phrase import Phrase, joined
 from crowdml.protocol import EDITABLE, Task, edited, name_is_taken
 from crowdml.server.database import schema
-from crowdml.server.database.accounts import COMMAND_LINE, Accounts, record
 from crowdml.server.database.drafts import Drafts
 from crowdml.server.database.invites import Invites, use_invite
 from crowdml.server.database.joins import Joins
@@ -21,6 +20,7 @@ from crowdml.server.database.log import Log
 from crowdml.server.database.nodes import Nodes
 from crowdml.server.database.opening import open_database
 from crowdml.server.database.owner_settings import DELETED, OwnerSettings
+from crowdml.server.database.owners import COMMAND_LINE, Owners, record
 from crowdml.server.database.tokens import new_token, token_sha256
 from crowdml.tables import check_kind
 
@@ -50,7 +50,7 @@ class Store:
 
     def __init__(self, url: str, create: bool = True) -> None:
         self._database = open_database(url, create)
-        self.accounts = Accounts(self._database)
+        self.owners = Owners(self._database)
         self.drafts = Drafts(self._database)
         self.nodes = Nodes(self._database)
         self.invites = Invites(self._database)

@@ -82,8 +82,8 @@ class Exports:
 
 
 def _export(learner: Learner, format: str, coding: str) -> ExportedFile:
-    now = learner.published
-    body = write_model(learnt_model(now), format)
+    published = learner.published
+    body = write_model(learnt_model(published), format)
     if len(body) < WORTH:
         coding = ""
-    return ExportedFile(now.version, compress(body, coding), coding)
+    return ExportedFile(published.version, compress(body, coding), coding)

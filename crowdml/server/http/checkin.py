@@ -25,13 +25,13 @@ class Dispatcher:
     Args:
         app: The router of all other requests.
         route: The route of check-ins, with `{task}` in its path.
-        refuse: Makes the answer to a refusal.
+        reject: Makes the answer to a rejected request.
         fail: Makes the answer to a fault.
     """
 
-    def __init__(self, app: ASGIApp, route: Route, refuse: Answering, fail: Answering) -> None:
+    def __init__(self, app: ASGIApp, route: Route, reject: Answering, fail: Answering) -> None:
         self._app, self._route = app, route
-        self._refuse, self._fail = refuse, fail
+        self._reject, self._fail = reject, fail
         self._before, self._after = route.path.split("{task}")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -45,7 +45,7 @@ class Dispatcher:
         try:
             await self._route.app(scope, receive, send)
         except Exception as error:
-            explain = self._refuse if isinstance(error, Rejected) else self._fail
+            explain = self._reject if isinstance(error, Rejected) else self._fail
             answer = await explain(Request(scope, receive), error)
             await answer(scope, receive, send)
 
@@ -56,17 +56,19 @@ class CheckinHandler:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         service = scope["app"].state.service
         registry = service.registry
-        live = registry.live(scope["path_params"]["task"])
+        served = registry.task(scope["path_params"]["task"])
         token = bearer_token(scope)
-        device = registry.known(live.learner, token) or await registry.device(live.learner, token)
-        live.learner.frequency.enter(device.number)
-        live.pending.begin(device.number)
+        device = registry.known(served.learner, token) or await registry.device(
+            served.learner, token
+        )
+        served.learner.frequency.enter(device.number)
+        served.pending.begin(device.number)
         try:
-            with incoming(scope, live.gate.largest_body) as body:
-                checkin = decode(live.gate.decoder, await read(receive, body))
-                answer = msgspec.json.encode(await service.commits.checkin(live, device, checkin))
+            with incoming(scope, served.rules.largest_body) as body:
+                checkin = decode(served.rules.decoder, await read(receive, body))
+                answer = msgspec.json.encode(await service.commits.checkin(served, device, checkin))
         finally:
-            live.pending.end(device.number)
+            served.pending.end(device.number)
         length = (b"content-length", str(len(answer)).encode())
         await send({"type": "http.response.start", "status": 200, "headers": [*HEADERS, length]})
         await send({"type": "http.response.body", "body": answer})

@@ -10,7 +10,7 @@ FRESH = 15
 
 FAMILIES = {
     "crowdml_checkins_total": ("counter", "Check-ins applied by a node, by task."),
-    "crowdml_refusals_total": ("counter", "Requests refused by a node, by kind of problem."),
+    "crowdml_refusals_total": ("counter", "Requests rejected by a node, by kind of problem."),
     "crowdml_database_failures_total": ("counter", "Uses of the database that failed."),
     "crowdml_checkin_staleness": (
         "histogram",
@@ -46,7 +46,7 @@ def metrics(nodes: Sequence[NodeRow]) -> str:
 
 def _lines(nodes: Sequence[NodeRow]) -> Iterator[tuple[str, str]]:
     for node in nodes:
-        for family, ending, labels, value in node.samples:
+        for family, ending, labels, value in node.values:
             named = ",".join(f'{k}="{v}"' for k, v in ({"node": node.name} | labels).items())
             yield family, f"{family}{ending}{{{named}}} {value}"
         for family, when in (

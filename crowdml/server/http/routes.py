@@ -1,6 +1,5 @@
 """List the routes under /v1, and define the handlers behind them."""
 
-import logging
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -16,7 +15,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
 from crowdml.errors import Rejected
-from crowdml.learnt import FORMATS
+from crowdml.learnt import MODEL_FORMATS
 from crowdml.phrase import Phrase
 from crowdml.privacy import Role
 from crowdml.protocol import (
@@ -37,7 +36,7 @@ from crowdml.server.http.metrics import MEDIA_TYPE as METRICS_TYPE
 from crowdml.server.http.metrics import metrics
 from crowdml.server.http.metrics_access import may_watch
 from crowdml.server.http.proxies import ProxyRestorer, PublicAddress
-from crowdml.server.http.refusals import ErrorPage, fail, refuse, refuse_http
+from crowdml.server.http.rejections import ErrorPage, fail, reject, reject_http
 from crowdml.server.http.visitor import visitor
 from crowdml.server.results import statistics, view
 from crowdml.server.service import ServedTask, Service
@@ -48,7 +47,6 @@ FEW = 2**14
 """Parameters up to which a check-out is made faster here than in another thread."""
 
 BUILDS_AT_ONCE = 2
-log = logging.getLogger("crowdml.server")
 NO_FRONT = PublicAddress()
 ROLES = frozenset(role.value for role in Role)
 ENROL = msgspec.json.Decoder(Enrol)
@@ -59,30 +57,30 @@ async def list_tasks(request: Request) -> Response:
 
 
 async def describe_task(request: Request) -> Response:
-    return _json(view(_live(request).learner))
+    return _json(view(_served(request).learner))
 
 
 async def enrol(request: Request) -> Response:
-    learner = _live(request).learner
+    learner = _served(request).learner
     message = decode(ENROL, await read_body(request.scope, request.receive, SMALL_BODY))
     enrolled = await _service(request).registry.enrol(learner, message, visitor(request.scope))
     return _json(enrolled, status=201)
 
 
 async def leave(request: Request) -> Response:
-    registry, learner = _service(request).registry, _live(request).learner
+    registry, learner = _service(request).registry, _served(request).learner
     await registry.leave(learner, await registry.device(learner, bearer_token(request.scope)))
     return Response(status_code=204)
 
 
 async def check_out(request: Request) -> Response:
-    live = _live(request)
-    await _service(request).registry.device(live.learner, bearer_token(request.scope))
-    now, role = live.learner.published, _role(request)
-    etag = now.etag(role)
+    served = _served(request)
+    await _service(request).registry.device(served.learner, bearer_token(request.scope))
+    published, role = served.learner.published, _role(request)
+    etag = published.etag(role)
     headers = {
         "ETag": etag,
-        TERMS_HEADER: live.learner.terms_sha256,
+        TERMS_HEADER: served.learner.terms_sha256,
         "Cache-Control": "private, no-cache",
     }
     if request.headers.get("if-none-match") == etag:
@@ -90,12 +88,12 @@ async def check_out(request: Request) -> Response:
     coding = best_coding(request.headers.get("accept-encoding", ""))
     if coding:
         headers |= {"Content-Encoding": coding, "Vary": "Accept-Encoding"}
-    if now.learnt.size <= FEW or now.has_body(role, coding):
-        body = now.body(role, coding)
+    if published.learnt.size <= FEW or published.has_body(role, coding):
+        body = published.body(role, coding)
     else:
         builds: Builds = request.app.state.builds
-        key = live.learner.id, etag, coding
-        body = await builds.once(key, lambda: now.body(role, coding))
+        key = served.learner.id, etag, coding
+        body = await builds.once(key, lambda: published.body(role, coding))
     return LargeResponse(body, media_type="application/json", headers=headers)
 
 
@@ -111,12 +109,12 @@ def _role(request: Request) -> Role:
 
 
 async def show_statistics(request: Request) -> Response:
-    return _json(statistics(_live(request).learner))
+    return _json(statistics(_served(request).learner))
 
 
 async def events(request: Request) -> Response:
     """Stream the statistics now and after every change, until task or listener are gone."""
-    service, learner = _service(request), _live(request).learner
+    service, learner = _service(request), _served(request).learner
     counts = service.counts
     if counts.listeners >= service.settings.most_listeners:
         n = counts.listeners
@@ -131,9 +129,9 @@ async def events(request: Request) -> Response:
         while service.ready and service.registry.serves(learner):
             # Get the event before reading the statistics, so that no change is missed while they
             # are sent.
-            news, now = service.listeners.news, learner.published
-            yield now.event(learner.devices, time.time())
-            if now.state.final:
+            news, published = service.listeners.news, learner.published
+            yield published.event(learner.devices, time.time())
+            if published.state.final:
                 return
             await news.wait()
 
@@ -143,9 +141,9 @@ async def events(request: Request) -> Response:
 
 
 async def export(request: Request) -> Response:
-    learner = _live(request).learner
+    learner = _served(request).learner
     kind = request.query_params.get("format", "npz")
-    if kind not in FORMATS:
+    if kind not in MODEL_FORMATS:
         words = Phrase("format must be npz, json or onnx, found {found}.", found=f"{kind[:40]!r}")
         raise rejected("invalid-parameter", words)
     # Other formats are compressed already, or hold numbers that hardly become smaller.
@@ -158,7 +156,7 @@ async def export(request: Request) -> Response:
         headers |= {"Vary": "Accept-Encoding"}
     if file.coding:
         headers |= {"Content-Encoding": file.coding}
-    return LargeResponse(file.body, media_type=FORMATS[kind], headers=headers)
+    return LargeResponse(file.body, media_type=MODEL_FORMATS[kind], headers=headers)
 
 
 async def describe_api(request: Request) -> Response:
@@ -216,7 +214,7 @@ class Application(Starlette):
 
     def build_middleware_stack(self) -> ASGIApp:
         front: PublicAddress = self.state.front
-        app = Dispatcher(super().build_middleware_stack(), CHECKINS, refuse, fail)
+        app = Dispatcher(super().build_middleware_stack(), CHECKINS, reject, fail)
         return ProxyRestorer(app, front) if front.prefix or front.proxies else app
 
 
@@ -245,7 +243,7 @@ def create_app(
 
     app = Application(
         routes=[*ROUTES, *extra_routes],
-        exception_handlers={Rejected: refuse, HTTPException: refuse_http, Exception: fail},
+        exception_handlers={Rejected: reject, HTTPException: reject_http, Exception: fail},
         lifespan=lifespan,
         middleware=[Middleware(Compression)],
     )
@@ -266,8 +264,8 @@ def _service(request: Request) -> Service:
     return service
 
 
-def _live(request: Request) -> ServedTask:
-    return _service(request).registry.live(request.path_params["task"])
+def _served(request: Request) -> ServedTask:
+    return _service(request).registry.task(request.path_params["task"])
 
 
 def _json(message: msgspec.Struct, status: int = 200) -> Response:

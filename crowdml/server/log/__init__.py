@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from crowdml.lazy import lazy
 
 if TYPE_CHECKING:
-    from crowdml.server.log.admission import CheckinRules
+    from crowdml.server.log.checkin_rules import CheckinRules
     from crowdml.server.log.decision import ENDED, Arrival
-    from crowdml.server.log.history import Course
+    from crowdml.server.log.history import TaskHistory
     from crowdml.server.log.learner import Learner
     from crowdml.server.log.published import Published
 
@@ -19,9 +19,9 @@ __all__ = [
     "ENDED",
     "Arrival",
     "CheckinRules",
-    "Course",
     "Learner",
     "Published",
+    "TaskHistory",
 ]
 
 # Importing the fold must not import a database.

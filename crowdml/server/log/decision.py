@@ -57,7 +57,7 @@ def decide(
     answers: list[CheckinDecision] = []
     entries: list[LogEntry] = []
     granted: dict[int, tuple[int, int]] = {}  # like `sent`, for the devices of this group
-    refusal, at = closed(state), this_minute()
+    rejection, at = rejection_of(state), this_minute()
     first, payload = fold.version, fold.mechanism.payload_type
     cap = fold.task.enrolment.max_staleness
     for device, checkin in arrivals:
@@ -66,10 +66,10 @@ def decide(
         answer = (
             _repeated(device, checkin, seen)
             or ENDED.get(removed.get(device.number, ""))
-            or refusal
+            or rejection
             or _version_problem(checkin, version, cap)
             or _number_problem(fold, device, checkin, known)
-            or frequency.refusal(device.number, at)
+            or frequency.rejection(device.number, at)
         )
         if answer is None:
             entry = _entry(task, payload, device, checkin, version + 1, at)
@@ -84,7 +84,7 @@ def decide(
     return answers, entries
 
 
-def closed(state: State) -> Rejected | None:
+def rejection_of(state: State) -> Rejected | None:
     """Make the rejection of every check-in in this state; None if the state accepts check-ins."""
     if state.final:
         words = Phrase("the task has ended: {state}. Stop collecting.", state=state.phrase)

@@ -13,7 +13,7 @@ from crowdml.privacy import CheckinPlace, Unit
 from crowdml.protocol import Estimate, State, Task
 from crowdml.server.database import LogEntry
 from crowdml.server.log.active import ActiveDevices
-from crowdml.server.log.history import History, Point, wants_error
+from crowdml.server.log.history import HistoryRecorder, Point, wants_error
 from crowdml.types import Array
 
 PARTS = {"w", "totals", "active", "reports", "numbers", "evidence", "lengths"}
@@ -36,7 +36,7 @@ class Fold:
         totals = Totals((0.0,) * self.model.n_classes, None if unpublished else 0)
         self.learning: LearningState = self.step.start(self.model.size, totals, task.w0)
         self.active = ActiveDevices()
-        self.history = History()
+        self.history = HistoryRecorder()
         self._reopened: frozenset[int] = frozenset()
         self.end = task.t_max
         self._payload_decoder = msgspec.msgpack.Decoder(self.mechanism.payload_type)
@@ -141,7 +141,7 @@ class Fold:
             strange = [n for n in arrays if n not in PARTS and not n.startswith(("opt", "hist"))]
             if strange:
                 raise ValueError(f"a snapshot must have the parts of a fold, found {strange}.")
-            fold.history = History.from_arrays(**_prefixed("history_", arrays))
+            fold.history = HistoryRecorder.from_arrays(**_prefixed("history_", arrays))
             fold.active = ActiveDevices(arrays["active"])
             fold.learning = _learning(fold, arrays)
         return fold

@@ -44,7 +44,7 @@ class Frequency:
         """Count a request before its body is read; raise `Rejected` if there were too many."""
         self._buckets.take(device)
 
-    def refusal(self, device: int, at: int) -> Rejected | None:
+    def rejection(self, device: int, at: int) -> Rejected | None:
         """Make the rejection of a check-in that is one too many in the minute from `at` on."""
         if at == self._minute and self._this_minute.get(device, 0) >= self._per_minute + BURST:
             words = Phrase(

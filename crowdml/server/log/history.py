@@ -1,4 +1,4 @@
-"""Keep the course of a task in a bounded number of points, updated with each check-in."""
+"""Keep the history of a task in a bounded number of points, updated with each check-in."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -74,8 +74,8 @@ class Minutes(NamedTuple):
         return Minutes(earlier, at, earlier.get(at, 0) + checkins)
 
 
-class Course(NamedTuple):
-    """Hold the course of a task in a bounded number of points."""
+class TaskHistory(NamedTuple):
+    """Hold the history of a task up to one version, in a bounded number of points."""
 
     points: Sequence[Point]
     by_minute: Mapping[int, int]
@@ -84,7 +84,7 @@ class Course(NamedTuple):
     def pace(self, now: float) -> float:
         """Estimate the check-ins of the last minute, as if the previous calendar minute were even.
 
-        >>> Course((), {0: 4, 60: 1}).pace(75.0)  # one since 60, and three of four since 15
+        >>> TaskHistory((), {0: 4, 60: 1}).pace(75.0)  # one since 60, and three of four since 15
         4.0
         """
         minute = int(now) // 60 * 60
@@ -92,13 +92,13 @@ class Course(NamedTuple):
         return self.by_minute.get(minute, 0) + earlier
 
 
-class History:
-    """Keep every k-th check-in, doubling k when there are too many points, and counts per minute.
+class HistoryRecorder:
+    """Record every k-th check-in, doubling k when there are too many points, and counts per minute.
 
     Both are functions of the log alone, so they are part of the fold. Both are replaced, never
     changed, so that callers need no copy.
 
-    >>> history = History()
+    >>> history = HistoryRecorder()
     >>> for version in range(1, 2001):
     ...     if history.wants(version):
     ...         history.add(Point(version, 0, 0))
@@ -144,7 +144,9 @@ class History:
         }
 
     @classmethod
-    def from_arrays(cls, points: Array, by_minute: Ints, stride: Ints, errors: Array) -> "History":
+    def from_arrays(
+        cls, points: Array, by_minute: Ints, stride: Ints, errors: Array
+    ) -> "HistoryRecorder":
         history = cls()
         history.points = tuple(Point(*map(int, row)) for row in points.tolist())
         history.errors = tuple(ErrorPoint(int(row[0]), *row[1:]) for row in errors.tolist())

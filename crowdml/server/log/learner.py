@@ -7,8 +7,15 @@ import sqlalchemy as sa
 
 from crowdml.errors import CrowdmlError, InvalidInput, Rejected
 from crowdml.protocol import CheckinAnswer, State, Task, terms_hash
-from crowdml.server.database import NOTHING, CheckinMark, Log, LogEntry, OwnerSettings, TaskRow
-from crowdml.server.log.decision import Arrival, CheckinDecision, closed, decide
+from crowdml.server.database import (
+    DROPPED_PAYLOAD,
+    CheckinMark,
+    Log,
+    LogEntry,
+    OwnerSettings,
+    TaskRow,
+)
+from crowdml.server.log.decision import Arrival, CheckinDecision, decide, rejection_of
 from crowdml.server.log.fold import Fold
 from crowdml.server.log.frequency import Frequency
 from crowdml.server.log.newcomers import Newcomers
@@ -16,7 +23,7 @@ from crowdml.server.log.published import Published
 from crowdml.server.log.sent_numbers import SentNumbers
 from crowdml.server.log.snapshots import Snapshots
 
-log = logging.getLogger("crowdml.server")
+logger = logging.getLogger("crowdml.server")
 
 
 class Learner:
@@ -27,7 +34,7 @@ class Learner:
     """
 
     def __init__(
-        self, row: TaskRow, entries: Log, snapshot_every: int, keep_payloads: bool = True
+        self, row: TaskRow, log: Log, snapshot_every: int, keep_payloads: bool = True
     ) -> None:
         self.id = row.id
         self.task = row.task
@@ -38,9 +45,9 @@ class Learner:
         self._shown: tuple[int, State, Task] | None = None
         self._owner_settings = row.owner_settings
         self._owner_state = State(row.owner_settings.state)
-        self._log = entries
-        self._snapshots = Snapshots(entries, snapshot_every, keep_payloads, self._about)
-        self._newcomers = Newcomers(entries)
+        self._log = log
+        self._snapshots = Snapshots(log, snapshot_every, keep_payloads, self._about)
+        self._newcomers = Newcomers(log)
         self.frequency = Frequency(row.task, self._newcomers.network_of)
         self._removed = row.owner_settings.removed
         self.recover()
@@ -64,7 +71,7 @@ class Learner:
         """Return the fold of what is on disk; rebuild it if a commit has failed."""
         if self._fold_is_ahead:
             self.recover()
-            log.warning("a commit failed, so the fold was rebuilt", extra=self._about)
+            logger.warning("a commit failed, so the fold was rebuilt", extra=self._about)
         return self._fold
 
     @property
@@ -168,11 +175,11 @@ class Learner:
 
     def _cut(self, answers: list[CheckinDecision]) -> list[CheckinDecision]:
         """Delete the entries after the end of the task, which fell within the group."""
-        version, refusal = self._fold.version, closed(self._state_of(self._fold))
-        assert refusal is not None
+        version, rejection = self._fold.version, rejection_of(self._state_of(self._fold))
+        assert rejection is not None
         self._log.cut(version)
         return [
-            refusal if isinstance(answer, CheckinAnswer) and answer.version > version else answer
+            rejection if isinstance(answer, CheckinAnswer) and answer.version > version else answer
             for answer in answers
         ]
 
@@ -180,7 +187,7 @@ class Learner:
         """Apply what other processes appended; if that is much, read their snapshot instead."""
         for entries in news:
             gone = next(
-                (entry.seq for entry in reversed(entries) if entry.payload == NOTHING), None
+                (entry.seq for entry in reversed(entries) if entry.payload == DROPPED_PAYLOAD), None
             )
             if gone is not None:
                 self._leap(gone)
@@ -215,7 +222,7 @@ class Learner:
         )
 
     def _leap(self, seq: int) -> None:
-        log.warning("far behind, so the fold is rebuilt from a snapshot", extra=self._about)
+        logger.warning("far behind, so the fold is rebuilt from a snapshot", extra=self._about)
         self._restore()
         if self._fold.version < seq:
             raise CrowdmlError(
@@ -234,7 +241,7 @@ class Learner:
         if self._shown == before:
             return
         if before and state is not self.state:
-            log.info("the task is %s", state, extra=self._about)
+            logger.info("the task is %s", state, extra=self._about)
         self.published = Published.of(fold, state)
 
     def _state_of(self, fold: Fold) -> State:

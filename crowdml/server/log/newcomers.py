@@ -9,11 +9,11 @@ class Newcomers:
     """Hold the network of each device that joined within a day, as a keyed hash.
 
     Args:
-        entries: The log of the task whose devices they are.
+        log: The log of the task whose devices they are.
     """
 
-    def __init__(self, entries: Log) -> None:
-        self._log = entries
+    def __init__(self, log: Log) -> None:
+        self._log = log
         self._newest = -1
         self._of: dict[int, tuple[int, int]] = {}
 

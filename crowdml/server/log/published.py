@@ -18,7 +18,7 @@ from crowdml.protocol import (
 )
 from crowdml.server.compression import compress
 from crowdml.server.log.fold import Fold
-from crowdml.server.log.history import Course, ErrorPoint, Minutes, Point
+from crowdml.server.log.history import ErrorPoint, Minutes, Point, TaskHistory
 from crowdml.types import Array
 
 
@@ -110,7 +110,7 @@ class Published:
     # For people
 
     @cached_property
-    def course(self) -> Course:
+    def history(self) -> TaskHistory:
         """Return the history of the task up to this version."""
         points = self.points
         if self.version and (not points or points[-1].version < self.version):
@@ -118,7 +118,7 @@ class Published:
         errors, now = self.errors, self.error
         if now is not None and (not errors or errors[-1].version < self.version):
             errors = (*errors, ErrorPoint(self.version, now.value, now.margin))
-        return Course(points, self.minutes.by_minute, errors)
+        return TaskHistory(points, self.minutes.by_minute, errors)
 
     @cached_property
     def error(self) -> Estimate | None:
@@ -130,7 +130,7 @@ class Published:
 
         `devices` is an argument because devices join between two versions.
         """
-        pace = self.course.pace(now)
+        pace = self.history.pace(now)
         return msgspec.structs.replace(self._lasting, devices=devices, checkins_per_minute=pace)
 
     def event(self, devices: int, now: float) -> bytes:

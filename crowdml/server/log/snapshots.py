@@ -6,23 +6,21 @@ from crowdml.protocol import Task
 from crowdml.server.database import Log
 from crowdml.server.log.fold import Fold
 
-log = logging.getLogger("crowdml.server")
+logger = logging.getLogger("crowdml.server")
 
 
 class Snapshots:
     """Store and read the snapshots of one task.
 
     Args:
-        entries: The log whose beginning a snapshot replaces.
+        log: The log whose beginning a snapshot replaces.
         every: The number of check-ins from one snapshot to the next.
         keep_payloads: Whether the log keeps the payloads that snapshots cover.
         about: Extra fields of every log line.
     """
 
-    def __init__(
-        self, entries: Log, every: int, keep_payloads: bool, about: dict[str, str]
-    ) -> None:
-        self._log = entries
+    def __init__(self, log: Log, every: int, keep_payloads: bool, about: dict[str, str]) -> None:
+        self._log = log
         self._every = every
         self._keep_payloads = keep_payloads
         self._about = about
@@ -41,7 +39,7 @@ class Snapshots:
             except Exception as error:
                 # Damaged bytes can raise any error of archives, arrays and numbers.
                 why = f"{type(error).__name__}: {error}"
-                log.warning("the snapshot at %d cannot be read: %s", seq, why, extra=self._about)
+                logger.warning("the snapshot at %d cannot be read: %s", seq, why, extra=self._about)
             else:
                 self._at = fold.version
                 return fold
@@ -56,7 +54,7 @@ class Snapshots:
         try:
             self._log.save_snapshot(fold.version, fold.to_bytes(), self._keep_payloads)
         except Exception:
-            log.exception("the snapshot was not stored; the log is whole", extra=self._about)
+            logger.exception("the snapshot was not stored; the log is whole", extra=self._about)
 
     def save_if_due(self, fold: Fold, before: int) -> None:
         """Store a snapshot if the newest check-ins, those after `before`, complete `every`.

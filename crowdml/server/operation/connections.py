@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from crowdml.server.http import network_of
 
-log = logging.getLogger("crowdml.server")
+logger = logging.getLogger("crowdml.server")
 LOOK = 0.5
 """Seconds between two looks at who is connected."""
 
@@ -49,7 +49,7 @@ class Connections:
     async def watch(self) -> None:
         """Close surplus connections, until cancelled."""
         if not os.path.isdir(OPEN_FILES):
-            log.warning(
+            logger.warning(
                 "connections of an address are not limited, since there is no %s", OPEN_FILES
             )
             return

@@ -20,7 +20,7 @@ Announce: TypeAlias = Callable[[str], None]
 """Where lines for people go."""
 
 ExcInfo: TypeAlias = tuple[type[BaseException] | None, BaseException | None, TracebackType | None]
-log = logging.getLogger("crowdml.server")
+logger = logging.getLogger("crowdml.server")
 
 
 class Lines(logging.Formatter):
@@ -65,4 +65,4 @@ def start_logging(log_format: str) -> None:
 
 def announcer(log_format: str) -> Announce:
     """Announce on standard output, or in the log if the log is JSON."""
-    return log.info if log_format == "json" else partial(print, flush=True)
+    return logger.info if log_format == "json" else partial(print, flush=True)

@@ -1,4 +1,8 @@
-"""Publish what leaves the server about a task: statistics, the model as a file, its card."""
+"""Publish what leaves the server about a task: statistics, the model as a file, its card.
+
+Routes and pages call these functions, in any thread: they read what a learner has published and
+change nothing. What they say about samples comes from sanitised check-ins alone.
+"""
 
 from crowdml.server.results import reports
 from crowdml.server.results.card import model_card

@@ -33,17 +33,17 @@ def crowded_joins(store: Store, task: int) -> CrowdedJoins | None:
 
 
 def view(learner: Learner) -> TaskView:
-    now = learner.published
-    task = now.task
+    published = learner.published
+    task = published.task
     return TaskView(
         name=task.name,
         title=task.title,
         objective=task.objective,
-        state=now.state,
+        state=published.state,
         private=task.terms.private,
         enrolment=task.enrolment.mode,
         algorithm=task.optimizer.kind,
-        version=now.version,
+        version=published.version,
         devices=learner.devices,
         terms=learner.terms,
         terms_sha256=learner.terms_sha256,

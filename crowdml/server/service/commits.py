@@ -36,12 +36,14 @@ class Commits:
         self._busy: dict[int, ServedTask] = {}
         self._arrived = asyncio.Event()
 
-    async def checkin(self, live: ServedTask, device: DeviceRow, checkin: Checkin) -> CheckinAnswer:
+    async def checkin(
+        self, served: ServedTask, device: DeviceRow, checkin: Checkin
+    ) -> CheckinAnswer:
         """Wait for the commit that holds this check-in."""
-        live.gate.check(checkin, device.name)
+        served.rules.check(checkin, device.name)
         answer: asyncio.Future[CheckinAnswer] = asyncio.get_running_loop().create_future()
-        live.waiting.append(PendingCheckin(Arrival(device, checkin), answer))
-        self._busy[live.learner.id] = live
+        served.waiting.append(PendingCheckin(Arrival(device, checkin), answer))
+        self._busy[served.learner.id] = served
         self._arrived.set()
         return await answer
 
@@ -55,9 +57,9 @@ class Commits:
     async def commit_waiting(self) -> None:
         """Answer all waiting check-ins, also where the task was deleted in the meantime."""
         busy, self._busy = self._busy, {}
-        for live in busy.values():
-            while live.waiting:
-                answers = await self._threads.in_store(partial(self._ingest, live))
+        for served in busy.values():
+            while served.waiting:
+                answers = await self._threads.in_store(partial(self._ingest, served))
                 for waiting, answer in answers:
                     if waiting.answer.done():
                         continue
@@ -68,16 +70,16 @@ class Commits:
                 self._notify()
 
     def _ingest(
-        self, live: ServedTask, _: Store
+        self, served: ServedTask, _: Store
     ) -> list[tuple[PendingCheckin, CheckinAnswer | Rejected]]:
         """Commit a group of waiting check-ins, and list each with its answer."""
-        began, learner = time.perf_counter(), live.learner
+        began, learner = time.perf_counter(), served.learner
         group: list[PendingCheckin] = []
-        taking = self._take(live.waiting, group)
+        taking = self._take(served.waiting, group)
         try:
             answers = learner.ingest(taking)
-        except Rejected as refusal:
-            answers = [refusal for _ in [*group, *taking]]
+        except Rejected as rejection:
+            answers = [rejection for _ in [*group, *taking]]
         except Exception as error:
             self._heartbeat.failed(error, learner.task.name)
             words = Phrase("the check-in was not stored. Send the same bytes again.")

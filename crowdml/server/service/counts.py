@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from crowdml.protocol import PROBLEMS, State
-from crowdml.server.database import Sample
+from crowdml.server.database import MetricValue
 from crowdml.server.log import Learner
 from crowdml.server.service.histogram import Histogram
 
@@ -18,7 +18,7 @@ class Counts:
     """Count events; no label names a device or an address."""
 
     def __init__(self) -> None:
-        self.refusals = dict.fromkeys(PROBLEMS, 0)
+        self.rejections = dict.fromkeys(PROBLEMS, 0)
         self.failures = 0
         self.listeners = 0
         self._checkins: Counter[str] = Counter()
@@ -34,27 +34,29 @@ class Counts:
         for late in staleness:
             self._staleness[task].observe(late)
 
-    def samples(self, learners: Iterable[tuple[Learner, int]]) -> Iterator[Sample]:
+    def metric_values(self, learners: Iterable[tuple[Learner, int]]) -> Iterator[MetricValue]:
         """List all counts, and for each task how many check-ins this node is behind its log."""
-        for kind, count in self.refusals.items():
-            yield Sample("crowdml_refusals_total", "", {"kind": kind}, count)
-        yield Sample("crowdml_database_failures_total", "", {}, self.failures)
-        yield Sample("crowdml_listeners", "", {}, self.listeners)
+        for kind, count in self.rejections.items():
+            yield MetricValue("crowdml_refusals_total", "", {"kind": kind}, count)
+        yield MetricValue("crowdml_database_failures_total", "", {}, self.failures)
+        yield MetricValue("crowdml_listeners", "", {}, self.listeners)
         yield from _histogram("crowdml_commit_seconds", {}, self._seconds)
         yield from _histogram("crowdml_commit_checkins", {}, self._group)
         for task, late in self._staleness.items():
             yield from _histogram("crowdml_checkin_staleness", {"task": task}, late)
         for learner, lag in learners:
             label = {"task": learner.task.name}
-            yield Sample("crowdml_checkins_total", "", label, self._checkins[learner.task.name])
-            yield Sample("crowdml_fold_lag_checkins", "", label, lag)
-            yield Sample("crowdml_task_version", "", label, learner.version)
-            yield Sample("crowdml_task_devices", "", label, learner.devices)
+            yield MetricValue(
+                "crowdml_checkins_total", "", label, self._checkins[learner.task.name]
+            )
+            yield MetricValue("crowdml_fold_lag_checkins", "", label, lag)
+            yield MetricValue("crowdml_task_version", "", label, learner.version)
+            yield MetricValue("crowdml_task_devices", "", label, learner.devices)
             for state in State:
                 here = int(state is learner.state)
-                yield Sample("crowdml_task_state", "", label | {"state": state}, here)
+                yield MetricValue("crowdml_task_state", "", label | {"state": state}, here)
 
 
-def _histogram(family: str, labels: dict[str, str], values: Histogram) -> Iterator[Sample]:
-    for ending, bound, value in values.samples():
-        yield Sample(family, ending, labels | ({"le": bound} if bound else {}), value)
+def _histogram(family: str, labels: dict[str, str], histogram: Histogram) -> Iterator[MetricValue]:
+    for ending, bound, value in histogram.values():
+        yield MetricValue(family, ending, labels | ({"le": bound} if bound else {}), value)

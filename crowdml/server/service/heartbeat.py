@@ -19,12 +19,12 @@ REASONS = {
     "full|no space": "the disk is full",
     "read-?only": "the database is read-only",
     "locked|lock timeout": "another process holds the lock of the database",
-    "i/o error|permission|denied": "the disk refuses to be written",
+    "i/o error|permission|denied": "the disk cannot be written",
     "connect|terminat|shutting down|starting up": "the database cannot be reached",
 }
 """Plain words for a driver's messages, without the addresses in them."""
 
-log = logging.getLogger("crowdml.server")
+logger = logging.getLogger("crowdml.server")
 
 
 class Heartbeat:
@@ -55,25 +55,25 @@ class Heartbeat:
     def beat(self, store: Store, learners: Iterable[Learner]) -> None:
         try:
             behind = [(one, len(store.log(one.id)) - one.version) for one in learners]
-            samples = list(self.counts.samples(behind))
-            store.nodes.write(self.name, self._started, samples)
+            values = list(self.counts.metric_values(behind))
+            store.nodes.write(self.name, self._started, values)
         except Exception as error:
             self._trouble = reason_of(error)
             self.failed(error)
         else:
             if self._trouble:
-                log.info("the database can be written again")
+                logger.info("the database can be written again")
             self._trouble, self._complained = None, False
-            self._written = self._written._replace(seen=int(time.time()), samples=samples)
+            self._written = self._written._replace(seen=int(time.time()), values=values)
         self._beaten = self._clock()
-        self._log_refusals()
+        self._log_rejections()
 
     def failed(self, error: Exception, task: str | None = None) -> None:
         """Count a failure, and log it once until the next heartbeat."""
         self.counts.failures += 1
         if not self._complained:
             what = "check-ins were not stored" if task else "the database failed"
-            log.error("%s: %s", what, reason_of(error), exc_info=error, extra={"task": task})
+            logger.error("%s: %s", what, reason_of(error), exc_info=error, extra={"task": task})
         self._complained = True
 
     def rows(self, store: Store) -> list[NodeRow]:
@@ -88,13 +88,13 @@ class Heartbeat:
             self.failed(error)
             return [self._written._replace(age=int(time.time()) - self._written.seen)]
 
-    def _log_refusals(self) -> None:
+    def _log_rejections(self) -> None:
         if self._clock() - self._summed < 60:
             return
-        self._summed, total = self._clock(), Counter(self.counts.refusals)
+        self._summed, total = self._clock(), Counter(self.counts.rejections)
         if new := total - self._logged:
             kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(new.items()))
-            log.info("refused within a minute: %s", kinds)
+            logger.info("rejected within a minute: %s", kinds)
         self._logged = total
 
 

@@ -10,7 +10,7 @@ class Histogram:
     >>> seconds = Histogram([0.1, 1])
     >>> for value in (0.05, 0.1, 3):
     ...     seconds.observe(value)
-    >>> list(seconds.samples())
+    >>> list(seconds.values())
     [('_bucket', '0.1', 2), ('_bucket', '1', 2), ('_bucket', '+Inf', 3), ('_sum', '', 3.15), \
 ('_count', '', 3)]
     """
@@ -24,8 +24,8 @@ class Histogram:
         self._counts[bisect_left(self._bounds, value)] += 1
         self._sum += value
 
-    def samples(self) -> Iterator[tuple[str, str, float]]:
-        """List the end of each sample's name, the bound of its bucket if any, and its value."""
+    def values(self) -> Iterator[tuple[str, str, float]]:
+        """List the end of each value's name, the bound of its bucket if any, and the value."""
         total = 0
         for bound, count in zip([*self._bounds, None], self._counts, strict=True):
             total += count

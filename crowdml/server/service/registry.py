@@ -30,20 +30,20 @@ class Registry:
         self._tasks: dict[str, ServedTask] = {}
         self._devices: dict[bytes, DeviceRow] = {}
 
-    def live(self, name: str) -> ServedTask:
+    def task(self, name: str) -> ServedTask:
         try:
             return self._tasks[name]
         except KeyError:
-            refusal = Phrase("there is no task {name}.", name=f"{name!r}")
-            raise rejected("not-found", refusal) from None
+            rejection = Phrase("there is no task {name}.", name=f"{name!r}")
+            raise rejected("not-found", rejection) from None
 
     def serves(self, learner: Learner) -> bool:
         """Return whether the task still exists."""
-        live = self._tasks.get(learner.task.name)
-        return live is not None and live.learner is learner
+        served = self._tasks.get(learner.task.name)
+        return served is not None and served.learner is learner
 
     def learners(self) -> list[Learner]:
-        return [live.learner for live in self._tasks.values()]
+        return [served.learner for served in self._tasks.values()]
 
     def known(self, learner: Learner, token: str | None) -> DeviceRow | None:
         """Return the sender, if it is an active device of this task that was seen recently."""
@@ -115,8 +115,8 @@ class Registry:
         news = store.news()
         if news.tasks:
             self.load(store)
-        for live in self._tasks.values():
-            learner = live.learner
+        for served in self._tasks.values():
+            learner = served.learner
             if not news.tasks and news.logs is not None and learner.id in news.logs:
                 learner.refresh()
                 learner.devices = store.count_devices(learner.id)
@@ -126,22 +126,24 @@ class Registry:
         """Load new tasks, changed states, devices and check-ins; drop what was deleted."""
         owner_settings = store.owner_settings()
         tasks = {
-            name: live for name, live in self._tasks.items() if live.learner.id in owner_settings
+            name: served
+            for name, served in self._tasks.items()
+            if served.learner.id in owner_settings
         }
-        newest = max((live.learner.id for live in tasks.values()), default=0)
+        newest = max((served.learner.id for served in tasks.values()), default=0)
         for row in store.tasks(after=newest):
-            entries, settings = store.log(row.id), self._settings
-            learner = Learner(row, entries, settings.snapshot_every, settings.keep_payloads)
-            gate = CheckinRules(row.task.terms, learner.terms_sha256)
+            log, settings = store.log(row.id), self._settings
+            learner = Learner(row, log, settings.snapshot_every, settings.keep_payloads)
+            rules = CheckinRules(row.task.terms, learner.terms_sha256)
             tasks[row.task.name] = ServedTask(
                 learner,
-                gate,
+                rules,
                 PendingLimit(settings.most_checkins_per_device),
                 deque(),
             )
-        for live in tasks.values():
-            live.learner.refresh(owner_settings.get(live.learner.id))
-            live.learner.devices = store.count_devices(live.learner.id)
+        for served in tasks.values():
+            served.learner.refresh(owner_settings.get(served.learner.id))
+            served.learner.devices = store.count_devices(served.learner.id)
         # Last, and in one assignment: other threads read it at the same time.
         self._tasks = tasks
         self._devices = {}

@@ -48,12 +48,12 @@ class ServedTask(NamedTuple):
 
     Args:
         learner: What decides.
-        gate: What may be sent.
+        rules: Which check-ins may be sent.
         pending: Which devices have check-ins that are not answered yet.
         waiting: The check-ins that have arrived and are not yet decided.
     """
 
     learner: Learner
-    gate: CheckinRules
+    rules: CheckinRules
     pending: PendingLimit
     waiting: deque[PendingCheckin]

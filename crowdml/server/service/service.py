@@ -25,7 +25,7 @@ WATCH_SECONDS = 0.05
 FORGET_SECONDS = 600
 """Seconds between two deletions of joins that are older than a day."""
 
-log = logging.getLogger("crowdml.server")
+logger = logging.getLogger("crowdml.server")
 
 
 class Service:
@@ -65,7 +65,7 @@ class Service:
         # Objects that exist now stay for good, so the garbage collector need not visit them again.
         gc.freeze()
         self.ready = True
-        log.info("node %s started", self.heartbeat.name)
+        logger.info("node %s started", self.heartbeat.name)
 
     async def stop(self) -> None:
         """Commit what has arrived, take snapshots, close the store."""
@@ -77,7 +77,7 @@ class Service:
         await self.in_store(self._save_snapshots)
         await self.in_store(self._beat)
         await self.threads.close()
-        log.info("node %s stopped", self.heartbeat.name)
+        logger.info("node %s stopped", self.heartbeat.name)
 
     def close(self) -> None:
         """Mark the node as not ready, and close event streams and unfinished bodies."""
@@ -127,4 +127,4 @@ class Service:
             except Rejected:
                 continue
             except Exception:
-                log.exception("cannot take in what other processes wrote; trying again")
+                logger.exception("cannot take in what other processes wrote; trying again")

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from crowdml.portal.words import Facts, Outlook, advice, speaking
+from crowdml.portal.words import Outlook, TaskNumbers, advice, speaking
 from crowdml.protocol import Estimate, State, Statistics, Task
-from crowdml.server.log import Course
+from crowdml.server.log import TaskHistory
 from tests.support.servers import make_task
 
 
@@ -48,7 +48,7 @@ def outlook(
         State.RUNNING, version, 9, 9, None, error, (), 0.0, 0, 0.0, 1.0, 1.0, 1.0, 1000, None, "", 0
     )
     now = msgspec.structs.replace(now, **changes)
-    return Outlook(Facts(task, now, Course((), by_minute)), 1000, NOW)
+    return Outlook(TaskNumbers(task, now, TaskHistory((), by_minute)), 1000, NOW)
 
 
 DIRECTED = make_task(privacy__mechanism="direction", privacy__epsilon=4.0, stop__updates=1000)

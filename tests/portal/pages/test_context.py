@@ -15,10 +15,10 @@ from starlette.applications import Starlette
 import crowdml.portal
 from crowdml.errors import Rejected
 from crowdml.portal import create_portal_app
-from crowdml.portal.pages.attempts import Attempts
 from crowdml.portal.pages.context import Portal
+from crowdml.portal.pages.password_checks import PasswordChecks
 from crowdml.portal.pages.planner import Planner
-from crowdml.portal.pictures.gallery import Gallery
+from crowdml.portal.pictures.render_cache import RenderCache
 from crowdml.server import Settings, Store
 from crowdml.server.http.proxies import PublicAddress
 from crowdml.server.service.service import Service
@@ -37,7 +37,7 @@ def app_in(folder: Path, title: str, fingerprint: str | None = None) -> Starlett
     settings = Settings(database=f"sqlite:///{folder / 'crowdml.db'}")
     with closing(Store(settings.database)) as store:
         store.create_task(make_task(__title=title))
-        store.accounts.add("ana", "correct horse battery")
+        store.owners.add("ana", "correct horse battery")
     return create_portal_app(settings, PublicAddress(fingerprint=fingerprint))
 
 
@@ -59,7 +59,7 @@ def test_two_apps_in_one_process_share_nothing(tmp_path: Path) -> None:
         async with one.router.lifespan_context(one), two.router.lifespan_context(two):
             with suppress(Rejected):
                 for _ in range(100):
-                    await one.state.service.in_store(lambda store: store.accounts.attempt("ana"))
+                    await one.state.service.in_store(lambda store: store.owners.attempt("ana"))
             assert (await call(one, "POST", "/owner/sign-in", FORM))[0] == 429
             assert (await call(two, "POST", "/owner/sign-in", FORM))[0] == 403
 
@@ -96,5 +96,5 @@ def test_what_an_app_remembers_ends_with_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", MODULES)
 def test_modules_remember_nothing(name: str) -> None:
     module = importlib.import_module(name)
-    kept = (Attempts, Gallery, Planner, Portal, Service, Throttle, asyncio.Semaphore)
+    kept = (PasswordChecks, RenderCache, Planner, Portal, Service, Throttle, asyncio.Semaphore)
     assert not [key for key, value in vars(module).items() if isinstance(value, kept)]

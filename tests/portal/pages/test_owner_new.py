@@ -10,9 +10,9 @@ import pytest
 from crowdml.cli.task.starter import STARTER
 from crowdml.errors import InvalidTask
 from crowdml.portal.pages.owner.creation import LABELS
-from crowdml.portal.pages.owner.document import task_toml
 from crowdml.portal.pages.owner.field import BESIDE, sentence
 from crowdml.portal.pages.owner.fields import DEFAULTS, FIELDS, STEPS
+from crowdml.portal.pages.owner.task_toml import task_toml
 from crowdml.portal.words import advice
 from crowdml.portal.words.language import catalogue, speaking
 from crowdml.privacy import DirectionMechanism, Roles
@@ -424,7 +424,7 @@ def test_a_created_task_is_live_at_once(portal: Portal) -> None:
         assert again.status == 200
         assert "there is a task 'live' already. Choose another name." in text_of(again)
     with portal.store() as store:
-        action = store.accounts.actions("live")[0]
+        action = store.owners.actions("live")[0]
         assert (action.owner, str(action.action), action.task) == ("ana", "created", "live")
 
 
@@ -529,7 +529,7 @@ def test_back_forward_and_reload_forget_nothing(portal: Portal) -> None:
         assert other["privacy.epsilon"] == "4", "another tab has a draft of its own"
         portal.add_owner("bo")
         with portal.store() as store:
-            browser.cookies["crowdml"] = store.accounts.open_session("bo")
+            browser.cookies["crowdml"] = store.owners.open_session("bo")
             name = address.partition("draft=")[2]
             assert store.drafts.read(NAME, name) is not None, "every node finds it in the database"
             assert store.drafts.read("bo", name) is None
@@ -566,7 +566,7 @@ def test_an_expired_session_asks_to_sign_in_and_goes_on(portal: Portal, language
         csrf = fields_of(browser.get("/owner"))["csrf"]
         address = browser.get("/owner/new").headers["content-location"]
         with portal.store() as store:
-            store.accounts.close_session(browser.token)
+            store.owners.close_session(browser.token)
         here = {"Origin": portal.url, "Accept-Language": language}
         asked = browser.post(address, typed | {"csrf": csrf}, **here)
         assert (asked.status, said in text_of(asked)) == (403, True)
@@ -584,7 +584,7 @@ def test_an_expired_session_asks_to_sign_in_and_goes_on(portal: Portal, language
         foreign = browser.post(address, form | right, Origin="https://evil.example")
         assert foreign.status == 403
     with portal.store() as store:
-        assert not store.accounts.actions("what-is-this-device-doing")
+        assert not store.owners.actions("what-is-this-device-doing")
 
 
 def test_an_empty_form_misses_only_what_is_needed(portal: Portal) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from crowdml.learnt import read_start
-from crowdml.portal.pages.owner.posted import LARGEST_FILE
+from crowdml.portal.pages.owner.form_parsing import LARGEST_FILE
 from tests.portal.owner_browser import Browser, Portal, fields_of, text_of
 from tests.support.servers import Reply
 
@@ -37,7 +37,7 @@ def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
     portal = Portal(tmp_path_factory.mktemp("portal"))
     portal.folder.mkdir(exist_ok=True)
     with portal.store() as store:
-        store.accounts.add("ana", "correct horse battery")
+        store.owners.add("ana", "correct horse battery")
     yield portal.start()
     assert portal.stop() == 0, portal.output
 

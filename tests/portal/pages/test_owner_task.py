@@ -80,7 +80,7 @@ def send(owner: Browser, task: str, token: str, seed: int = 0) -> Reply:
 
 def log(portal: Portal, task: str) -> list[tuple[str, str, str]]:
     with portal.store() as store:
-        return [(str(a.owner), str(a.action), str(a.detail)) for a in store.accounts.actions(task)]
+        return [(str(a.owner), str(a.action), str(a.detail)) for a in store.owners.actions(task)]
 
 
 def sent_back(owner: Browser, reply: Reply, words: str) -> bool:
@@ -406,7 +406,7 @@ DEEDS: dict[str, dict[str, str]] = {
 def test_forged_forms_change_nothing(portal: Portal, owner: Browser, path: str) -> None:
     with portal.store() as store:
         store.enrol(store.task("forged").id, None, invite_required=False)
-        other = store.accounts.open_session(NAME)
+        other = store.owners.open_session(NAME)
     csrf = fields_of(owner.get("/owner"))["csrf"]
     assert csrf == csrf_token(owner.token)
     before = rows(portal.file, *TABLES)

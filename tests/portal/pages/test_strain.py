@@ -11,11 +11,11 @@ import pytest
 from crowdml.errors import Rejected
 from crowdml.portal.pictures.charts import CHARTS
 from crowdml.portal.pictures.drawing import THEMES, save
-from crowdml.portal.pictures.gallery import Gallery
-from crowdml.portal.words import Facts
+from crowdml.portal.pictures.render_cache import RenderCache
+from crowdml.portal.words import TaskNumbers
 from crowdml.portal.words.example import make_example
 from crowdml.protocol import Estimate, State, Statistics, terms_hash
-from crowdml.server.log.history import Course
+from crowdml.server.log.history import TaskHistory
 from tests.portal.owner_browser import Portal
 from tests.support.servers import create, make_task
 
@@ -71,28 +71,28 @@ def test_the_example_carries_the_terms_that_were_agreed_to() -> None:
 
 def test_only_so_many_pictures_are_drawn_at_once() -> None:
     async def ask() -> tuple[list[int], int]:
-        gallery = Gallery[int](most_waiting=2)
+        cache = RenderCache[int](most_waiting=2)
         hold = threading.Event()
         wait = lambda: int(hold.wait())  # noqa: E731
-        drawn = [asyncio.create_task(gallery.picture((n,), wait)) for n in (1, 2)]
+        drawn = [asyncio.create_task(cache.get((n,), wait)) for n in (1, 2)]
         await asyncio.sleep(0.05)
-        again = asyncio.create_task(gallery.picture((1,), lambda: 99))
+        again = asyncio.create_task(cache.get((1,), lambda: 99))
         with pytest.raises(Rejected, match="too many pictures") as refusal:
-            await gallery.picture((3,), lambda: 3)
+            await cache.get((3,), lambda: 3)
         assert refusal.value.extra["retry_after"] > 0
         hold.set()
         numbers = [*await asyncio.gather(*drawn), await again]
-        return numbers, await gallery.picture((3,), lambda: 3)
+        return numbers, await cache.get((3,), lambda: 3)
 
     assert asyncio.run(ask()) == ([1, 1, 1], 3)
 
 
 def test_a_failed_picture_is_drawn_anew() -> None:
     async def ask() -> int:
-        gallery = Gallery[int](most_waiting=2)
+        cache = RenderCache[int](most_waiting=2)
         with pytest.raises(ZeroDivisionError):
-            await gallery.picture((1,), lambda: 1 // 0)
-        return await gallery.picture((1,), lambda: 7)
+            await cache.get((1,), lambda: 1 // 0)
+        return await cache.get((1,), lambda: 7)
 
     assert asyncio.run(ask()) == 7
 
@@ -120,6 +120,6 @@ def test_labels_are_no_formulas(label: str) -> None:
         "",
         0,
     )
-    facts = Facts(task, statistics, Course([], {}))
+    numbers = TaskNumbers(task, statistics, TaskHistory([], {}))
     for theme in THEMES.values():
-        assert b"<svg" in save(CHARTS["labels"].picture(facts, theme), "svg", theme)
+        assert b"<svg" in save(CHARTS["labels"].picture(numbers, theme), "svg", theme)

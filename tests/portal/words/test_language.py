@@ -24,7 +24,7 @@ READ = {
     ("phrase.py", "separator.join((f'{{{name}}}' for name in values))"),
     ("phrase.py", "template"),
     ("portal/words/language.py", "text"),
-    ("server/database/accounts.py", "action"),
+    ("server/database/owners.py", "action"),
 }
 """Templates without words, and templates that are read from storage, where they were constants."""
 

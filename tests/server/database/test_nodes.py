@@ -9,7 +9,7 @@ import pytest
 from crowdml.errors import CrowdmlError, Rejected
 from crowdml.protocol import CheckinAnswer, Task
 from crowdml.server import Store
-from crowdml.server.database.log import NOTHING
+from crowdml.server.database.log import DROPPED_PAYLOAD
 from crowdml.server.log.decision import Arrival
 from crowdml.server.log.learner import Learner
 from tests.server.learning import arrivals, assert_same, changed, enlist, replayed
@@ -131,7 +131,7 @@ def test_payloads_are_dropped_and_a_late_node_catches_up(database: str, task: Ta
     late.versions(some[:2])
     for start in range(2, 90, 8):
         busy.versions(some[start : start + 8])
-    kept = [entry.payload != NOTHING for entry in busy.store.log(busy.learner.id)]
+    kept = [entry.payload != DROPPED_PAYLOAD for entry in busy.store.log(busy.learner.id)]
     assert len(kept) == 90
     assert 8 <= sum(kept) <= 16, "those since the snapshot before the newest"
     assert kept == sorted(kept), "the newest are kept"

@@ -134,7 +134,7 @@ def entry(seq: int, device: int, payload: NoiseMessage) -> LogEntry:
 
 
 def lie(mechanism: NoiseMechanism, payload: NoiseMessage, w: np.ndarray[Any, Any]) -> NoiseMessage:
-    """Push w back to where it came from, as hard as the gate accepts."""
+    """Push w back to where it came from, as hard as the rules accept."""
     most = mechanism.plausible_gradient(payload.samples)
     return msgspec.structs.replace(payload, gradient=(most * np.sign(w)).astype("<i4").tobytes())
 

@@ -22,7 +22,7 @@ from starlette.requests import Request
 
 from crowdml.protocol import Task, rejected
 from crowdml.server import Settings
-from crowdml.server.http.refusals import refuse
+from crowdml.server.http.rejections import reject
 from crowdml.server.http.routes import create_app
 from crowdml.server.log.fold import Fold
 from tests.support.servers import (
@@ -426,7 +426,7 @@ def test_waiting_as_long_as_the_header_says_is_enough(wait: float, header: str) 
     """Check that waiting times are rounded up, because the header has whole seconds only."""
     request = Request({"type": "http", "app": create_app(Settings(database="sqlite://"))})
     refusal = rejected("too-frequent", "slowly", retry_after=wait)
-    response = asyncio.run(refuse(request, refusal))
+    response = asyncio.run(reject(request, refusal))
     assert response.headers["retry-after"] == header
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from crowdml.privacy import CheckinPlace, Role
 from crowdml.protocol import terms_hash
-from tests.server.refusing import MISSING, OUT_OF_RANGE, WRONG_TYPES, Bench, cases
+from tests.server.rejected_requests import MISSING, OUT_OF_RANGE, WRONG_TYPES, Bench, cases
 from tests.support.checkins import DirectionCheckin
 from tests.support.servers import checkin, directed, enrolled, make_directed
 

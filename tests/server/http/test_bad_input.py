@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from crowdml.protocol import Enrol, Task
-from tests.server.refusing import MISSING, OUT_OF_RANGE, WRONG_TYPES, Bench, cases
+from tests.server.rejected_requests import MISSING, OUT_OF_RANGE, WRONG_TYPES, Bench, cases
 from tests.support.checkins import NoiseCheckin
 from tests.support.servers import PATIENCE, Reply, checkin, enrol, make_task, problem_kind
 

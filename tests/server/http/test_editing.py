@@ -51,7 +51,7 @@ def test_another_node_follows_an_edit_in_its_next_turn(nodes: tuple[Node, Node])
     one.learner.refresh(one.store.task("activity").owner_settings)
     for node in nodes:
         assert_same(node.learner.committed_fold(), replayed(node.store, task))
-    action = one.store.accounts.actions("activity")[0]
+    action = one.store.owners.actions("activity")[0]
     assert (action.owner, str(action.action)) == ("ada", "edited")
     assert "title: Activity → Steps; " in str(action.detail)
     assert str(action.detail).endswith("stop.updates: 1000 → 12; stop.error: None → 0.2")
@@ -66,7 +66,7 @@ def test_the_end_is_fixed_by_the_first_check_in(nodes: tuple[Node, Node]) -> Non
     assert one.store.task("activity").task == TASK
     one.store.edit_task("activity", {"title": "Steps"})
     one.store.edit_task("activity", {"title": "Steps", "stop.updates": 1000})
-    assert [str(a.action) for a in one.store.accounts.actions("activity")] == ["edited", "created"]
+    assert [str(a.action) for a in one.store.owners.actions("activity")] == ["edited", "created"]
     fold = other.learner.committed_fold()
     other.learner.refresh(other.store.task("activity").owner_settings)
     assert other.learner.task.title == fold.task.title == "Steps"
@@ -97,7 +97,7 @@ def test_a_deleted_task_is_gone_for_every_node(nodes: tuple[Node, Node]) -> None
     assert (other.store.devices(before.id), other.store.invites.count(before.id)) == ([], 0)
     again = other.store.create_task(TASK)
     assert again.id > before.id, "devices of the old task must be none of the new one"
-    actions = one.store.accounts.actions("activity")
+    actions = one.store.owners.actions("activity")
     assert [str(action.action) for action in actions[:3]] == ["created", "deleted", "invited"]
     assert str(actions[1].detail) == f"{joined} devices had joined"
 

@@ -23,7 +23,7 @@ def service(tmp_path: Path) -> Service:
 
 
 async def joined(service: Service, task: str, visitors: Sequence[str | None]) -> list[bool]:
-    learner = service.registry.live(task).learner
+    learner = service.registry.task(task).learner
     found = []
     for visitor in visitors:
         try:
@@ -46,7 +46,7 @@ def test_joining_is_limited_by_address_and_by_task(service: Service) -> None:
             many = [f"198.51.100.{n}" for n in range(60)]
             assert (await joined(service, "first", many)).count(True) == 50 - 6, "ten times that"
             assert all(await joined(service, "second", [None] * 20)), "a proxy speaks for many"
-            assert service.registry.live("first").learner.devices == 50
+            assert service.registry.task("first").learner.devices == 50
         finally:
             await service.stop()
 
@@ -61,7 +61,7 @@ def test_strangers_do_not_use_up_what_invited_people_need(tmp_path: Path) -> Non
     async def run() -> None:
         await service.start()
         try:
-            learner = service.registry.live("private").learner
+            learner = service.registry.task("private").learner
             code = await service.in_store(lambda store: store.invites.create(learner.id, 1))
             for n in range(60):
                 wrong = Enrol(terms=learner.terms_sha256, invite="guess" if n % 2 else None)

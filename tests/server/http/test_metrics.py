@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from starlette.types import Scope
 
 from crowdml.server import Store
-from crowdml.server.database.nodes import NodeRow, Sample
+from crowdml.server.database.nodes import MetricValue, NodeRow
 from crowdml.server.http.metrics import FAMILIES, metrics
 from crowdml.server.http.metrics_access import may_watch
 from tests.server.scraping import Series, await_that, nodes, scrape, total
@@ -208,7 +208,7 @@ def test_nobody_is_named(start: Start) -> None:
 
 
 def test_what_a_later_version_counts_is_left_out() -> None:
-    later = NodeRow("a-1", 0, 0, 0, [Sample("crowdml_new_total", "", {}, 1)])
+    later = NodeRow("a-1", 0, 0, 0, [MetricValue("crowdml_new_total", "", {}, 1)])
     assert "crowdml_new_total" not in metrics([later])
 
 

@@ -38,7 +38,7 @@ def mechanism_of(task: Task) -> NoiseMechanism:
 
 
 def lowest(task: Task) -> int:
-    """Return the lowest error count that the gate accepts."""
+    """Return the lowest error count that the rules accept."""
     return -mechanism_of(task).plausible_excess[0]
 
 

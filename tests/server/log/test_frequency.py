@@ -21,7 +21,7 @@ OURS = make_task(enrolment__checkins_per_minute=PACE)
 
 
 def may(limits: Frequency, device: int, at: int) -> bool:
-    return limits.refusal(device, at) is None
+    return limits.rejection(device, at) is None
 
 
 def test_a_minute_has_the_pace_and_a_burst() -> None:

@@ -13,14 +13,20 @@ import pytest
 from crowdml.protocol import Task, terms_hash
 from crowdml.server import Store
 from crowdml.server.log.fold import Fold
-from crowdml.server.log.history import MOST_MINUTES, MOST_POINTS, History, Point, wants_error
+from crowdml.server.log.history import (
+    MOST_MINUTES,
+    MOST_POINTS,
+    HistoryRecorder,
+    Point,
+    wants_error,
+)
 from crowdml.server.log.learner import Learner
 from tests.server.learning import enlist, entry, replayed
 from tests.support.servers import make_directed, make_task
 
 
 def test_points_stay_few_and_even() -> None:
-    history = History()
+    history = HistoryRecorder()
     for version in range(1, 100_001):
         if history.wants(version):
             history.add(Point(version, 0, 0))
@@ -30,7 +36,7 @@ def test_points_stay_few_and_even() -> None:
 
 
 def test_minutes_of_a_day_are_kept() -> None:
-    history = History()
+    history = HistoryRecorder()
     for minute in range(MOST_MINUTES + 100):
         history.count({60 * minute: 1})
     assert len(history.minutes.by_minute) == MOST_MINUTES
@@ -88,10 +94,10 @@ def test_a_restart_changes_nothing(tmp_path: Path, make: Callable[..., Task]) ->
         log.append(lines[600:])
         resumed = Learner(row, log, snapshot_every=10**9)
         plain = replayed(store, task)
-        assert resumed.published.course.points[:-1] == plain.history.points
-        assert resumed.published.course.points[-1].version == 1301
-        assert resumed.published.course.errors[:-1] == plain.history.errors
-        assert resumed.published.course.by_minute == plain.history.minutes.by_minute
+        assert resumed.published.history.points[:-1] == plain.history.points
+        assert resumed.published.history.points[-1].version == 1301
+        assert resumed.published.history.errors[:-1] == plain.history.errors
+        assert resumed.published.history.by_minute == plain.history.minutes.by_minute
         for device, did in log.by_device(range(1, 3)).items():
             own = [line for line in lines if line.device == device]
             samples = [line.samples for line in own if line.samples is not None]
@@ -105,7 +111,7 @@ def test_a_task_without_check_ins_has_no_course(tmp_path: Path) -> None:
         row = store.create_task(make_task())
         store.enrol(row.id, None, False)
         learner = Learner(row, store.log(row.id), snapshot_every=10)
-        assert learner.published.course.points == ()
+        assert learner.published.history.points == ()
         assert store.log(row.id).by_device([0]) == {}
 
 

@@ -14,7 +14,7 @@ from crowdml.privacy.direction.channel import FIELDS
 from crowdml.protocol import CheckinAnswer, Task, terms_hash
 from crowdml.server import Store
 from crowdml.server.database.log import SEEN
-from crowdml.server.log.admission import CheckinRules
+from crowdml.server.log.checkin_rules import CheckinRules
 from crowdml.server.log.decision import Arrival
 from crowdml.server.log.learner import Learner
 from tests.server.learning import (
@@ -200,10 +200,10 @@ def test_numbers_are_looked_up_in_an_index(store: Store, task: Task, learner: Le
     assert all("USING INDEX" in read for read in reads), plan
 
 
-# Checks at the gate
+# The rules for one check-in
 
 
-def gate(task: Task) -> CheckinRules:
+def rules(task: Task) -> CheckinRules:
     return CheckinRules(task.terms, terms_hash(task.terms.text))
 
 
@@ -215,12 +215,12 @@ def sent(task: Task, number: int, device: str = "ana") -> DirectionCheckin:
 
 def refusal(task: Task, checkin: DirectionCheckin, device: str = "ana") -> Rejected:
     with pytest.raises(Rejected) as caught:
-        gate(task).check(checkin, device)
+        rules(task).check(checkin, device)
     return caught.value
 
 
 def test_no_more_than_k(task: Task) -> None:
-    gate(task).check(sent(task, 10), "ana")
+    rules(task).check(sent(task, 10), "ana")
     refused = refusal(task, sent(task, 11))
     assert (refused.kind, refused.status) == ("too-many-checkins", 409)
     assert "at most 10, found 11" in refused.detail
@@ -235,7 +235,7 @@ def test_roles_are_not_for_the_device_to_choose(task: Task) -> None:
         made = sent(task, 1, device)
         role = roles.of(CheckinPlace(made.terms, device, 1))
         found.add(role)
-        gate(task).check(made, device)
+        rules(task).check(made, device)
         nothing = dict.fromkeys(FIELDS.values())
         others = [field for each, field in FIELDS.items() if each is not role]
         changes: list[dict[str, int | None]] = [nothing, dict.fromkeys(FIELDS.values(), 0)]

@@ -27,8 +27,13 @@ TASKS = {
 }
 
 
-def contents(now: Published) -> tuple[Statistics, object, bytes, bytes]:
-    return now.statistics(7, 3600.0), now.course, now.w.tobytes(), now.learnt.tobytes()
+def contents(published: Published) -> tuple[Statistics, object, bytes, bytes]:
+    return (
+        published.statistics(7, 3600.0),
+        published.history,
+        published.w.tobytes(),
+        published.learnt.tobytes(),
+    )
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=list(TASKS))
@@ -44,8 +49,8 @@ def test_what_is_published_never_changes(task: Any) -> None:
         if seq % 50 < 3:
             early.append(contents(Published.of(fold, fold.state)))
             late.append(Published.of(fold, fold.state))
-    assert [contents(now) for now in late] == early
-    assert len({now.course.points for now in late}) == len(late)
+    assert [contents(published) for published in late] == early
+    assert len({published.history.points for published in late}) == len(late)
 
 
 def test_the_pace_is_current() -> None:
@@ -53,8 +58,8 @@ def test_the_pace_is_current() -> None:
     fold = Fold(task, terms_hash(task.terms.text))
     for seq in range(1, 101):
         fold.apply(entry(task, seq)._replace(at=600))
-    now = Published.of(fold, fold.state)
-    paces = [now.statistics(1, at).checkins_per_minute for at in (630.0, 660.0, 690.0, 720.0)]
+    published = Published.of(fold, fold.state)
+    paces = [published.statistics(1, at).checkins_per_minute for at in (630.0, 660.0, 690.0, 720.0)]
     assert paces == [100, 100, 50, 0]
 
 
@@ -62,14 +67,14 @@ def test_an_event_is_encoded_once_a_second_for_all() -> None:
     task = make_task()
     fold = Fold(task, terms_hash(task.terms.text))
     fold.apply(entry(task, 1)._replace(at=600))
-    now = Published.of(fold, fold.state)
-    first = now.event(3, 660.1)
-    assert now.event(3, 660.9) is first
+    published = Published.of(fold, fold.state)
+    first = published.event(3, 660.1)
+    assert published.event(3, 660.9) is first
     head, data, *_ = first.split(b"\n")
     assert head == b"event: statistics"
     document = json.loads(data.removeprefix(b"data: "))
     assert (document["devices"], document["checkins_per_minute"]) == (3, 1.0)
-    later, joined = (json.loads(now.event(*key)[24:]) for key in ((3, 690.0), (4, 660.0)))
+    later, joined = (json.loads(published.event(*key)[24:]) for key in ((3, 690.0), (4, 660.0)))
     assert later == document | {"checkins_per_minute": 0.5}
     assert joined == document | {"devices": 4}
 

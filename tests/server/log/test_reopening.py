@@ -56,8 +56,8 @@ def test_a_task_goes_on_until_it_is_reached_again(store: Store) -> None:
     assert isinstance(again[0], CheckinAnswer)
     assert isinstance(again[-1], Rejected)
     assert again[-1].extra == {"state": State.REACHED}, "and new reports count"
-    assert [str(a.action) for a in store.accounts.actions(task.name)] == ["reopened", "created"]
-    assert str(store.accounts.actions(task.name)[0].detail) == "after check-in 20"
+    assert [str(a.action) for a in store.owners.actions(task.name)] == ["reopened", "created"]
+    assert str(store.owners.actions(task.name)[0].detail) == "after check-in 20"
 
 
 def test_every_node_comes_to_the_same(store: Store, tmp_path: Path) -> None:

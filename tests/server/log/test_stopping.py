@@ -15,7 +15,7 @@ from crowdml.learning.stopping import ONE, WindowSums
 from crowdml.privacy import DirectionMechanism
 from crowdml.protocol import CheckinAnswer, State, Task, terms_hash
 from crowdml.server import Store
-from crowdml.server.log.admission import CheckinRules
+from crowdml.server.log.checkin_rules import CheckinRules
 from crowdml.server.log.learner import Learner
 from crowdml.server.results.reports import statistics
 from tests.server.answering import miscounting, responding
@@ -114,10 +114,10 @@ def test_too_few_samples_never_stop_a_task(store: Store) -> None:
 @pytest.mark.parametrize("errors", [-(10**9), 10**9])
 def test_one_liar_cannot_stop_a_task(errors: int) -> None:
     task = target()
-    gate, truth = CheckinRules(task.terms, terms_hash(task.terms.text)), noisy(task)
-    gate.check(truth, "ana")
+    rules, truth = CheckinRules(task.terms, terms_hash(task.terms.text)), noisy(task)
+    rules.check(truth, "ana")
     with pytest.raises(Rejected, match=f"found {errors}") as caught:
-        gate.check(msgspec.structs.replace(truth, errors=errors), "ana")
+        rules.check(msgspec.structs.replace(truth, errors=errors), "ana")
     assert caught.value.kind == "implausible"
 
 

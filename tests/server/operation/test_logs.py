@@ -53,7 +53,7 @@ def test_one_object_a_line(start: Start) -> None:
     assert "the database can be written again" in messages
     assert messages[-1].endswith(" stopped")
     failures = [message for message in messages if message.endswith("the disk is full")]
-    assert len(failures) == 1, "twenty refusals are one failure"
+    assert len(failures) == 1, "twenty failed writes are one failure"
 
     output = server.output.replace(server.url, "")
     for secret in (joined["token"], joined["device"], "127.0.0.1", json.loads(bodies[0])["id"]):
@@ -69,10 +69,10 @@ def test_rejections_are_summed_up_each_minute(
     for seconds in range(0, 200, 5):
         now[0] = seconds
         if seconds < 60:
-            heartbeat.counts.refusals["implausible"] += 2
-            heartbeat.counts.refusals["too-frequent"] += 1
+            heartbeat.counts.rejections["implausible"] += 2
+            heartbeat.counts.rejections["too-frequent"] += 1
         heartbeat.beat(store, [])
-    assert caplog.messages == ["refused within a minute: implausible 24, too-frequent 12"]
+    assert caplog.messages == ["rejected within a minute: implausible 24, too-frequent 12"]
 
 
 @pytest.mark.parametrize("formatter", [Lines(), JsonLines()])

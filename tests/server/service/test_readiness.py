@@ -53,7 +53,7 @@ def test_files_that_may_not_grow(start: Start) -> None:
         assert server.process
         unlimited = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)
         resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (16, unlimited[1]))
-        see_failing(wire, "the disk refuses to be written")
+        see_failing(wire, "the disk cannot be written")
         body = checkin(task)
         assert wire.call("POST", CHECKINS, body, token).status == 503
         resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, unlimited)

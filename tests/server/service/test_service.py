@@ -21,7 +21,7 @@ def test_not_everyone_who_ever_called_is_remembered(
     async def call() -> None:
         service = Service(Settings(database=f"sqlite:///{tmp_path / 'store.db'}"))
         await service.start()
-        learner = service.registry.live("activity").learner
+        learner = service.registry.task("activity").learner
         for device, token in enrolled * 2:
             assert await service.registry.device(learner, token) == device
             assert len(service.registry._devices) <= 3

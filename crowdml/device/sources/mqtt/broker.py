@@ -27,7 +27,7 @@ from crowdml.device.sources.address import TopicAddress
 from crowdml.device.waiting import Waiting
 from crowdml.errors import DeviceError, InvalidInput, Untrusted
 
-log = logging.getLogger("crowdml.device")
+logger = logging.getLogger("crowdml.device")
 
 KEEPALIVE = 60
 SESSION_SECONDS = 30 * 24 * 3600
@@ -219,7 +219,7 @@ class Broker:
     def _say(self, what: str) -> None:
         """Log a problem once, until there is a connection again."""
         if not self._said:
-            log.warning(f"{what}. Will try again.")
+            logger.warning(f"{what}. Will try again.")
             self._said = what
 
 

@@ -1,8 +1,12 @@
-"""Serve the owner's pages, which create, manage and export tasks without the command line."""
+"""Serve the owner's pages, which create, manage and export tasks without the command line.
+
+Every page but the sign-in page is wrapped by `for_owner` or `on_post` in `session`, which ask for a
+sign-in and reject forged forms. A change is stored with the owner's name, for the log of actions.
+"""
 
 from starlette.routing import Route
 
-from crowdml.portal.pages.owner import creation, dashboard, editing, signin, steering
+from crowdml.portal.pages.owner import creation, dashboard, editing, signin, task_actions
 
 __all__ = ["ROUTES"]
 
@@ -14,10 +18,10 @@ ROUTES = [
     Route("/owner/new", creation.form, methods=["GET"]),
     Route("/owner/new", creation.submit, methods=["POST"]),
     Route("/owner/new/pilot", creation.upload, methods=["POST"]),
-    Route("/owner/tasks/{task}", steering.task),
-    Route("/owner/tasks/{task}/state", steering.set_state, methods=["POST"]),
+    Route("/owner/tasks/{task}", task_actions.task),
+    Route("/owner/tasks/{task}/state", task_actions.set_state, methods=["POST"]),
     Route("/owner/tasks/{task}/edit", editing.edit, methods=["POST"]),
     Route("/owner/tasks/{task}/delete", editing.delete, methods=["POST"]),
-    Route("/owner/tasks/{task}/invites", steering.invite, methods=["POST"]),
-    Route("/owner/tasks/{task}/revoke", steering.revoke, methods=["POST"]),
+    Route("/owner/tasks/{task}/invites", task_actions.invite, methods=["POST"]),
+    Route("/owner/tasks/{task}/revoke", task_actions.revoke, methods=["POST"]),
 ]

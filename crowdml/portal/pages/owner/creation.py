@@ -11,13 +11,13 @@ from crowdml.phrase import Phrase
 from crowdml.portal.pages.context import portal_of, service_of
 from crowdml.portal.pages.description import Description
 from crowdml.portal.pages.hardships import HARDSHIP_FIELDS, CrowdHardships
-from crowdml.portal.pages.owner.document import task_toml
-from crowdml.portal.pages.owner.drafting import draft_name, drop, keep, kept, new_draft_name
+from crowdml.portal.pages.owner.drafts import draft_name, drop, keep, kept, new_draft_name
 from crowdml.portal.pages.owner.field import sentence
 from crowdml.portal.pages.owner.fields import DEFAULTS, FIELDS, STEPS
+from crowdml.portal.pages.owner.form_parsing import FormFields, read_upload
 from crowdml.portal.pages.owner.pilot import FILE_FIELD, WRONG, Pilot, fill_in, with_findings
-from crowdml.portal.pages.owner.posted import Posted, read_upload
 from crowdml.portal.pages.owner.session import for_owner, on_post
+from crowdml.portal.pages.owner.task_toml import task_toml
 from crowdml.portal.pages.page import redirect, render
 from crowdml.portal.pages.planner import Forecast
 from crowdml.portal.words import advice
@@ -73,7 +73,7 @@ async def form(request: Request) -> Response:
 
 
 @on_post
-async def submit(request: Request, posted: Posted) -> Response:
+async def submit(request: Request, posted: FormFields) -> Response:
     """Create the task if it has no mistakes; otherwise keep what was typed, and show them."""
     by, name = request.state.owner.name, draft_name(request) or new_draft_name()
     do = posted.pop("do", "preview")
@@ -91,7 +91,7 @@ async def submit(request: Request, posted: Posted) -> Response:
     return redirect(request, f"/owner/new?draft={name}&see={do if do in SEEN else 'preview'}")
 
 
-def _read(request: Request, posted: Posted, pilot: Pilot | None) -> tuple[str, Task]:
+def _read(request: Request, posted: FormFields, pilot: Pilot | None) -> tuple[str, Task]:
     """Read a form as a task file and a task; `InvalidTask` lists what is wrong."""
     names = {learner.task.name for learner in service_of(request).registry.learners()}
     text = posted[FILE] if FILE in posted else task_toml(posted)
@@ -101,7 +101,7 @@ def _read(request: Request, posted: Posted, pilot: Pilot | None) -> tuple[str, T
     return text, Task.from_toml(text, *rules, start=pilot.start if pilot else None)
 
 
-async def _upload(request: Request, posted: Posted) -> Response:
+async def _upload(request: Request, posted: FormFields) -> Response:
     """Fill in the form from a pilot, or explain beside the file why that failed; lose no field."""
     name = draft_name(request) or new_draft_name()
     await keep(request, name, await fill_in(request, posted))
@@ -111,7 +111,7 @@ async def _upload(request: Request, posted: Posted) -> Response:
 upload = on_post(_upload, read_upload)
 
 
-def _with_plan(posted: Posted) -> Posted:
+def _with_plan(posted: FormFields) -> FormFields:
     """Put the recommended settings that `use` names into the form or the task file."""
     found = SETTINGS.fullmatch(posted.get("use", ""))
     if not found or found[1] not in MECHANISMS:
@@ -144,7 +144,7 @@ def _rules(names: Set[str], confirmed: bool) -> tuple[FieldRule, ...]:
 
 def _page(
     request: Request,
-    values: Posted,
+    values: FormFields,
     mistakes: Iterable[Mistake] = (),
     *,
     text: str = "",
@@ -179,7 +179,7 @@ def _page(
     )
 
 
-def _pilot_if_any(posted: Posted) -> Pilot | None:
+def _pilot_if_any(posted: FormFields) -> Pilot | None:
     try:
         return Pilot.of(posted)
     except InvalidTask:

@@ -4,9 +4,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crowdml.portal.pages.context import service_of
-from crowdml.portal.pages.listing import Listing
 from crowdml.portal.pages.owner.session import for_owner
 from crowdml.portal.pages.page import render
+from crowdml.portal.pages.task_listing import TaskListing
 from crowdml.server.results import reports
 
 NEWEST = 50
@@ -18,8 +18,8 @@ FEW = 10
 async def dashboard(request: Request) -> Response:
     service = service_of(request)
     learners = service.registry.learners()
-    listing = Listing.of(learners, request.query_params)
-    actions = await service.in_reader(lambda store: store.accounts.actions(most=NEWEST))
+    listing = TaskListing.of(learners, request.query_params)
+    actions = await service.in_reader(lambda store: store.owners.actions(most=NEWEST))
     return render(
         request,
         "owner/dashboard.html",

@@ -5,19 +5,19 @@ from starlette.responses import Response
 
 from crowdml.errors import InvalidInput, InvalidTask
 from crowdml.portal.pages.context import learner_of, service_of
-from crowdml.portal.pages.owner.document import field_value
 from crowdml.portal.pages.owner.field import sentence
 from crowdml.portal.pages.owner.fields import FIELDS
-from crowdml.portal.pages.owner.mistaken import send_back
-from crowdml.portal.pages.owner.posted import Posted
+from crowdml.portal.pages.owner.form_mistakes import send_back
+from crowdml.portal.pages.owner.form_parsing import FormFields
 from crowdml.portal.pages.owner.session import on_post
+from crowdml.portal.pages.owner.task_toml import field_value
 from crowdml.portal.pages.page import redirect
 from crowdml.portal.words import say
 from crowdml.protocol import EDITABLE
 
 
 @on_post
-async def edit(request: Request, posted: Posted) -> Response:
+async def edit(request: Request, posted: FormFields) -> Response:
     """Save all changes; if one is wrong, save none and show each mistake beside its field."""
     name, by = learner_of(request).task.name, request.state.owner.name
     changes = {key: _value(key, posted[key]) for key in EDITABLE if key in posted}
@@ -37,7 +37,7 @@ def _value(key: str, text: str) -> object:
 
 
 @on_post
-async def delete(request: Request, posted: Posted) -> Response:
+async def delete(request: Request, posted: FormFields) -> Response:
     name, by = learner_of(request).task.name, request.state.owner.name
     if posted.get("confirm", "").strip() != name:
         wrong = say("To delete the task, type its name: {name}", name=name)

@@ -14,7 +14,7 @@ from crowdml.portal.pages.context import portal_of, service_of
 from crowdml.portal.pages.hardships import CrowdHardships
 from crowdml.portal.pages.owner.field import sentence
 from crowdml.portal.pages.owner.fields import FIELDS
-from crowdml.portal.pages.owner.posted import LARGEST_FILE, Posted
+from crowdml.portal.pages.owner.form_parsing import LARGEST_FILE, FormFields
 from crowdml.portal.words import PilotPlan, say
 from crowdml.protocol import set_fields
 
@@ -52,7 +52,7 @@ class Pilot(NamedTuple):
     found: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, posted: Posted) -> "Pilot | None":
+    def of(cls, posted: FormFields) -> "Pilot | None":
         """Return the pilot in a form; `InvalidTask` if its text is not a start."""
         text = posted.get(START, "")
         if not text:
@@ -83,14 +83,14 @@ class Pilot(NamedTuple):
         return set_fields(text, {"model.start": f"{name or 'task'}.start.npz", WORDS: self.words})
 
 
-def with_findings(posted: Posted, before: Posted | None) -> Posted:
+def with_findings(posted: FormFields, before: FormFields | None) -> FormFields:
     """Add the sentences about the pilot to the form, which carries only the start."""
     if not before or FOUND not in before or before.get(START) != posted.get(START):
         return posted
     return posted | {FOUND: before[FOUND]}
 
 
-async def fill_in(request: Request, posted: Posted) -> Posted:
+async def fill_in(request: Request, posted: FormFields) -> FormFields:
     """Fill in the form from the uploaded file, or note in the form why that failed."""
     try:
         return posted | await _filled_in(request, posted)
@@ -98,7 +98,7 @@ async def fill_in(request: Request, posted: Posted) -> Posted:
         return posted | {WRONG: " ".join(sentence(mistake) for mistake in error.mistakes)}
 
 
-async def _filled_in(request: Request, posted: Posted) -> Posted:
+async def _filled_in(request: Request, posted: FormFields) -> FormFields:
     data: bytes = request.state.file
     if not 0 < len(data) <= LARGEST_FILE:
         must = Phrase("must be a file of at most {n} MB", n=LARGEST_FILE // 10**6)
@@ -120,7 +120,7 @@ async def _filled_in(request: Request, posted: Posted) -> Posted:
     return _values(posted, drafted.task) | kept
 
 
-def _hardships(posted: Posted, given: dict[str, str]) -> dict[str, str]:
+def _hardships(posted: FormFields, given: dict[str, str]) -> dict[str, str]:
     """Return the options about the crowd's hardships, if the form gives the crowd's size."""
     devices, samples = given.get("--devices", ""), given.get("--samples", "")
     if not (devices.isdecimal() and samples.isdecimal()):
@@ -140,7 +140,7 @@ def _found(findings: str | None) -> tuple[str, ...]:
     return (*(say(each) for each in phrases if each is not None), public)
 
 
-def _values(posted: Posted, text: str) -> Posted:
+def _values(posted: FormFields, text: str) -> FormFields:
     """Convert the draft to fields of the form; keep what the owner has written."""
     said = {key: _written(value) for key, value in _flat(tomllib.loads(text)).items()}
     filled = {key: said.get(key, "") for key in FIELDS if key not in WRITTEN_BY_PEOPLE}

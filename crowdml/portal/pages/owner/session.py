@@ -14,14 +14,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crowdml.portal.pages.context import front_of, service_of
-from crowdml.portal.pages.owner.entering import LONGEST_NAME, SignInResult, enter
-from crowdml.portal.pages.owner.posted import LARGEST, Posted, read_form
+from crowdml.portal.pages.owner.form_parsing import LARGEST, FormFields, read_form
+from crowdml.portal.pages.owner.open_session import LONGEST_NAME, SignInResult, open_session
 from crowdml.portal.pages.page import redirect, render
 from crowdml.portal.words import say
 from crowdml.server.database import SESSION_SECONDS
 
 Page: TypeAlias = Callable[[Request], Awaitable[Response]]
-Deed: TypeAlias = Callable[[Request, Posted], Awaitable[Response]]
+FormHandler: TypeAlias = Callable[[Request, FormFields], Awaitable[Response]]
 
 COOKIE, SECURE_COOKIE = "crowdml", "__Host-crowdml"
 CSRF = "csrf"
@@ -64,7 +64,7 @@ def is_same_origin(request: Request) -> bool:
     return site in (None, "same-origin") and (origin is None or origin in here)
 
 
-def refuse_forged(request: Request) -> Response:
+def reject_forged(request: Request) -> Response:
     return render(
         request,
         "error.html",
@@ -126,25 +126,27 @@ def for_owner(page: Page) -> Page:
     return guarded
 
 
-def on_post(deed: Deed, read: Callable[[Request], Awaitable[Posted]] = read_form) -> Page:
+def on_post(
+    handler: FormHandler, read: Callable[[Request], Awaitable[FormFields]] = read_form
+) -> Page:
     """Handle a form for owners only, and only if a page of the same session sent it."""
 
     async def guarded(request: Request) -> Response:
         if not is_same_origin(request):
-            return refuse_forged(request)
+            return reject_forged(request)
         owner = await _owner(request)
         if owner is None:
-            return await _sign_in_first(request, deed, read)
+            return await _sign_in_first(request, handler, read)
         form = await read(request)
         if not hmac.compare_digest(form.pop(CSRF, "").encode(), owner.csrf.encode()):
-            return refuse_forged(request)
-        return await deed(request, form)
+            return reject_forged(request)
+        return await handler(request, form)
 
     return guarded
 
 
 async def _sign_in_first(
-    request: Request, deed: Deed, read: Callable[[Request], Awaitable[Posted]]
+    request: Request, handler: FormHandler, read: Callable[[Request], Awaitable[FormFields]]
 ) -> Response:
     """Show the sign-in form with the posted fields inside; handle the fields after signing in.
 
@@ -157,39 +159,43 @@ async def _sign_in_first(
     form = await read(request)
     form.pop(CSRF, None)
     name, password = form.pop(WHO, "").strip(), form.pop(PASSWORD, "")
-    entry = await enter(request, name, password, session_token(request)) if name else SignInResult()
-    if entry.token is None:
-        return sign_in_page(request, name, entry, kept=form)
-    _sign_in(request, name, entry.token)
-    response = await deed(request, form)
-    remember(request, response, entry.token)
+    result = (
+        await open_session(request, name, password, session_token(request))
+        if name
+        else SignInResult()
+    )
+    if result.token is None:
+        return sign_in_page(request, name, result, kept=form)
+    _sign_in(request, name, result.token)
+    response = await handler(request, form)
+    remember(request, response, result.token)
     return response
 
 
 def sign_in_page(
     request: Request,
     name: str,
-    entry: SignInResult,
+    result: SignInResult,
     *,
     then: str = "",
     anyone: bool = True,
-    kept: Posted | None = None,
+    kept: FormFields | None = None,
 ) -> Response:
     """Render the sign-in form, with the fields of the form that was interrupted, if any."""
     answer = render(
         request,
         "owner/sign-in.html",
-        entry.status,
+        result.status,
         anyone=anyone,
         name=name[:LONGEST_NAME],
         next=then,
-        wrong=entry.wrong,
+        wrong=result.wrong,
         kept=kept,
         query=request.url.query,
         fields=("name", "password") if kept is None else (WHO, PASSWORD),
     )
-    if entry.wait is not None:
-        answer.headers["Retry-After"] = str(entry.wait)
+    if result.wait is not None:
+        answer.headers["Retry-After"] = str(result.wait)
     return answer
 
 
@@ -203,5 +209,5 @@ async def _owner(request: Request) -> Owner | None:
     token = session_token(request)
     if not token:
         return None
-    name = await service_of(request).in_reader(lambda store: store.accounts.session(token))
+    name = await service_of(request).in_reader(lambda store: store.owners.session(token))
     return None if name is None else _sign_in(request, name, token)

@@ -6,15 +6,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crowdml.portal.pages.context import service_of
-from crowdml.portal.pages.owner.drafting import drop
-from crowdml.portal.pages.owner.entering import SignInResult, enter
-from crowdml.portal.pages.owner.posted import Posted, read_form
+from crowdml.portal.pages.owner.drafts import drop
+from crowdml.portal.pages.owner.form_parsing import FormFields, read_form
+from crowdml.portal.pages.owner.open_session import SignInResult, open_session
 from crowdml.portal.pages.owner.session import (
     for_owner,
     forget,
     is_same_origin,
     on_post,
-    refuse_forged,
+    reject_forged,
     remember,
     session_token,
     sign_in_page,
@@ -32,22 +32,22 @@ async def form(request: Request) -> Response:
 
 async def sign_in(request: Request) -> Response:
     if not is_same_origin(request):
-        return refuse_forged(request)
+        return reject_forged(request)
     posted = await read_form(request, LARGEST_BODY)
     name, password = posted.get("name", "").strip(), posted.get("password", "")
-    entry = await enter(request, name, password, session_token(request))
-    if entry.token is None:
-        return await _page(request, posted, entry)
+    result = await open_session(request, name, password, session_token(request))
+    if result.token is None:
+        return await _page(request, posted, result)
     response = redirect(request, safe_next(posted.get("next", "")))
-    remember(request, response, entry.token)
+    remember(request, response, result.token)
     return response
 
 
 @on_post
-async def _sign_out(request: Request, posted: Posted) -> Response:
+async def _sign_out(request: Request, posted: FormFields) -> Response:
     await drop(request)
     token = request.state.owner.session
-    await service_of(request).in_store(lambda store: store.accounts.close_session(token))
+    await service_of(request).in_store(lambda store: store.owners.close_session(token))
     response = redirect(request, "/owner/sign-in")
     forget(request, response)
     return response
@@ -57,10 +57,10 @@ sign_out = for_owner(_sign_out)
 """Sign an owner out. A visitor without a session does not have to sign in for this."""
 
 
-async def _page(request: Request, posted: Posted, entry: SignInResult) -> Response:
-    names = await service_of(request).in_reader(lambda store: store.accounts.names())
+async def _page(request: Request, posted: FormFields, result: SignInResult) -> Response:
+    names = await service_of(request).in_reader(lambda store: store.owners.names())
     then = safe_next(posted.get("next", ""))
-    return sign_in_page(request, posted.get("name", ""), entry, then=then, anyone=bool(names))
+    return sign_in_page(request, posted.get("name", ""), result, then=then, anyone=bool(names))
 
 
 def safe_next(path: str) -> str:

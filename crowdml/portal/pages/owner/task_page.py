@@ -7,13 +7,13 @@ import segno
 from starlette.requests import Request
 from starlette.responses import Response
 
-from crowdml.learnt import FORMATS
+from crowdml.learnt import MODEL_FORMATS
 from crowdml.portal.pages.context import learner_of, portal_of, service_of
 from crowdml.portal.pages.owner.device_listing import DeviceListing
-from crowdml.portal.pages.owner.drafting import new_draft_name
+from crowdml.portal.pages.owner.drafts import new_draft_name
 from crowdml.portal.pages.owner.fields import FIELDS
 from crowdml.portal.pages.page import render
-from crowdml.portal.pages.tasks import facts_of, join_href, join_link
+from crowdml.portal.pages.tasks import join_href, join_link, numbers_of
 from crowdml.portal.pictures import CHARTS
 from crowdml.portal.words import Outlook
 from crowdml.protocol import EDITABLE, Task
@@ -57,12 +57,12 @@ async def task_page(
             `uses` that were typed.
     """
     learner, service = learner_of(request), service_of(request)
-    facts = facts_of(request)
-    statistics = facts.statistics
+    numbers = numbers_of(request)
+    statistics = numbers.statistics
     devices, actions, invited, crowded = await service.in_reader(
         lambda store: (
             DeviceListing.of(store, learner.id, request.query_params),
-            store.accounts.actions(learner.task.name, NEWEST),
+            store.owners.actions(learner.task.name, NEWEST),
             store.invites.count(learner.id),
             reports.crowded_joins(store, learner.id),
         )
@@ -74,8 +74,8 @@ async def task_page(
         learner=learner,
         task=learner.task,
         stats=statistics,
-        facts=facts,
-        outlook=Outlook.of(facts),
+        numbers=numbers,
+        outlook=Outlook.of(numbers),
         forecast=portal_of(request).planner.known.get(learner.task.name),
         error_chart=CHARTS["error"],
         devices=devices,
@@ -83,7 +83,7 @@ async def task_page(
         crowded=crowded,
         actions=actions,
         few=FEW,
-        exports=list(FORMATS) if learner.published.version else [],
+        exports=list(MODEL_FORMATS) if learner.published.version else [],
         link=join_link(request),
         href=join_href(request),
         editable=[FIELDS[key] for key in EDITABLE if key[:5] != "stop." or not statistics.version],

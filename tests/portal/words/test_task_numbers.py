@@ -11,11 +11,11 @@ import pytest
 from crowdml.portal.pictures.charts import CHARTS
 from crowdml.portal.pictures.drawing import THEMES, save
 from crowdml.portal.pictures.error_chart import error_rows
-from crowdml.portal.words import Facts, speaking
+from crowdml.portal.words import TaskNumbers, speaking
 from crowdml.portal.words.performance import Performance
 from crowdml.protocol import Estimate, State, Statistics
 from crowdml.server.compression import compress
-from crowdml.server.log.history import Course, ErrorPoint, Point
+from crowdml.server.log.history import ErrorPoint, Point, TaskHistory
 from tests.support.servers import make_task
 
 DIRECTION: dict[str, Any] = {"privacy__mechanism": "direction"}
@@ -30,11 +30,11 @@ STILL = "always giving the most frequent answer, which seems to be “still”"
 
 def test_before_anyone_measured() -> None:
     """There are check-ins, so the picture must not say that there are none."""
-    facts = Facts(make_task(**DIRECTION), NOTHING, Course([POINT], {60: 500}))
-    assert error_rows(facts) == []
+    numbers = TaskNumbers(make_task(**DIRECTION), NOTHING, TaskHistory([POINT], {60: 500}))
+    assert error_rows(numbers) == []
     for name, beginning in (("error", "Too uncertain to say"), ("labels", "Not measured yet.")):
-        assert CHARTS[name].alt(facts) == CHARTS[name].nothing(facts)
-        picture = CHARTS[name].picture(facts, THEMES["light"])
+        assert CHARTS[name].alt(numbers) == CHARTS[name].nothing(numbers)
+        picture = CHARTS[name].picture(numbers, THEMES["light"])
         (text,) = picture.axes[0].texts
         assert text.get_text().startswith(beginning)
         assert b"<svg" in save(picture, "svg", THEMES["light"])
@@ -66,16 +66,18 @@ def test_notes_say_whose_error_it_is(changes: dict[str, Any], error: str, labels
         assert "nois" not in " ".join(notes)
 
 
-def measured(error: float, margin: float, *labels: tuple[float, float], **changes: Any) -> Facts:
+def measured(
+    error: float, margin: float, *labels: tuple[float, float], **changes: Any
+) -> TaskNumbers:
     """Make a task whose model has this error, with these counts of labels."""
     estimates = tuple(Estimate(*label) for label in labels)
     now = msgspec.structs.replace(NOTHING, error=Estimate(error, margin), labels=estimates)
     errors = [ErrorPoint(500, error, margin)]
-    return Facts(make_task(**changes), now, Course([POINT], {60: 500}, errors))
+    return TaskNumbers(make_task(**changes), now, TaskHistory([POINT], {60: 500}, errors))
 
 
-def texts(facts: Facts, name: str) -> str:
-    return save(CHARTS[name].picture(facts, THEMES["light"]), "svg", THEMES["light"]).decode()
+def texts(numbers: TaskNumbers, name: str) -> str:
+    return save(CHARTS[name].picture(numbers, THEMES["light"]), "svg", THEMES["light"]).decode()
 
 
 def test_an_error_stands_beside_guessing() -> None:
@@ -115,7 +117,7 @@ def test_an_error_stands_beside_guessing() -> None:
 
 def test_where_chance_hides_the_answer_no_curve_is_drawn() -> None:
     known = measured(0.6, 0.1, (0.5, 0.6), (0.3, 0.6), (0.2, 0.6))
-    unknown = known._replace(course=known.course._replace(errors=()))
+    unknown = known._replace(history=known.history._replace(errors=()))
     assert "Too uncertain to say" in texts(unknown, "error")
     assert "Too uncertain to say" not in texts(known, "error")
     assert "Too uncertain to say" in texts(known, "labels")
@@ -126,20 +128,20 @@ FORTY = [f"label {k}" for k in range(40)]
 
 def test_forty_labels_are_the_top_eight_and_others() -> None:
     shares = [(0.2 - 0.02 * k, 0.03) for k in range(9)] + [(0.0032, 0.004)] * 31
-    facts = measured(0.2, 0.1, *shares, target__labels=FORTY)
-    axes = CHARTS["labels"].picture(facts, THEMES["light"]).axes[0]
+    numbers = measured(0.2, 0.1, *shares, target__labels=FORTY)
+    axes = CHARTS["labels"].picture(numbers, THEMES["light"]).axes[0]
     names = [name.get_text() for name in axes.get_yticklabels()]
     assert names == [*FORTY[:8], "others (32)"]
-    assert "others (32) between " in CHARTS["labels"].alt(facts)
-    assert len(CHARTS["labels"].rows(facts)) == 40
+    assert "others (32) between " in CHARTS["labels"].alt(numbers)
+    assert len(CHARTS["labels"].rows(numbers)) == 40
     vague = measured(0.2, 0.1, *[(0.025, 0.2)] * 40, target__labels=FORTY)
     assert CHARTS["labels"].nothing(vague).startswith("Too uncertain to say")
 
 
 def test_a_flat_zero_is_drawn_as_zero() -> None:
     points = [Point(10, 0, 3), Point(20, 0, 3)]
-    facts = Facts(make_task(**DIRECTION), NOTHING, Course(points, {60: 20}))
-    axes = CHARTS["staleness"].picture(facts, THEMES["light"]).axes[0]
+    numbers = TaskNumbers(make_task(**DIRECTION), NOTHING, TaskHistory(points, {60: 20}))
+    axes = CHARTS["staleness"].picture(numbers, THEMES["light"]).axes[0]
     assert axes.get_ylim() == (0, 1)
     (line,) = axes.lines
     assert not line.get_clip_on(), "the axis would hide half of it"
@@ -149,9 +151,9 @@ def test_a_flat_zero_is_drawn_as_zero() -> None:
 def test_ticks_stay_apart(checkins: int) -> None:
     points = [Point(checkins * k // 10, k, k) for k in range(1, 11)]
     errors = [ErrorPoint(point.version, 0.2, 0.1) for point in points]
-    facts = measured(0.2, 0.1)._replace(course=Course(points, {60: checkins}, errors))
+    numbers = measured(0.2, 0.1)._replace(history=TaskHistory(points, {60: checkins}, errors))
     for name in ("error", "devices", "staleness"):
-        picture = CHARTS[name].picture(facts, THEMES["light"])
+        picture = CHARTS[name].picture(numbers, THEMES["light"])
         picture.draw_without_rendering()
         (axes,) = picture.axes
         for labels, ends in ((axes.get_xticklabels(), "x"), (axes.get_yticklabels(), "y")):
@@ -165,9 +167,9 @@ def test_ticks_stay_apart(checkins: int) -> None:
 
 def test_ticks_are_written_as_the_reader_does() -> None:
     points = [Point(k, k // 2, min(k, 10)) for k in range(1, 20)]
-    facts = Facts(make_task(**DIRECTION), NOTHING, Course(points, {60: 20}))
+    numbers = TaskNumbers(make_task(**DIRECTION), NOTHING, TaskHistory(points, {60: 20}))
     with speaking("de"):
-        devices, late = texts(facts, "devices"), texts(facts, "staleness")
+        devices, late = texts(numbers, "devices"), texts(numbers, "staleness")
     ticks = [re.findall(r">(\d+[.,]?\d*)</text>", each) for each in (devices, late)]
     assert "10" in ticks[0]
     assert all(tick.isdigit() for tick in ticks[0]), "there is no half device"
@@ -176,8 +178,8 @@ def test_ticks_are_written_as_the_reader_does() -> None:
 
 
 def test_shares_add_up_and_keep_their_names() -> None:
-    facts = measured(0.2, 0.1, (0.9, 0.2), (0.5, 0.2), (-0.1, 0.2))
-    assert CHARTS["labels"].rows(facts) == [
+    numbers = measured(0.2, 0.1, (0.9, 0.2), (0.5, 0.2), (-0.1, 0.2))
+    assert CHARTS["labels"].rows(numbers) == [
         ("still", pytest.approx(0.7), 0.9, 0.2),
         ("walk", pytest.approx(0.3), 0.5, 0.2),
         ("run", 0.0, -0.1, 0.2),
@@ -186,10 +188,10 @@ def test_shares_add_up_and_keep_their_names() -> None:
 
 def test_a_long_course_is_a_light_picture() -> None:
     """The newest point is drawn, and what a phone loads stays a few kilobytes."""
-    facts = measured(0.2, 0.1, (0.5, 0.1), (0.3, 0.1), (0.2, 0.1))
+    numbers = measured(0.2, 0.1, (0.5, 0.1), (0.3, 0.1), (0.2, 0.1))
     points = [Point(10 * k, 0, k) for k in range(1, 513)]
     errors = [ErrorPoint(10 * k, 0.2 + k % 7 / 100, 0.1) for k in range(1, 513)]
-    long = facts._replace(course=facts.course._replace(points=points, errors=errors))
+    long = numbers._replace(history=numbers.history._replace(points=points, errors=errors))
     for name, chart in CHARTS.items():
         svg = texts(long, name)
         assert len(compress(svg.encode(), "br")) < 5_000, name

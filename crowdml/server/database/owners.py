@@ -41,7 +41,7 @@ class OwnerAction(NamedTuple):
     detail: str | Phrase
 
 
-class Accounts:
+class Owners:
     """Decide who may manage the tasks of this server: every owner may manage every task.
 
     Every method is one transaction, in the store's thread.

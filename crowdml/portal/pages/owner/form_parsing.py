@@ -10,7 +10,7 @@ from crowdml.phrase import Phrase
 from crowdml.protocol import rejected
 from crowdml.server.http import read_body
 
-Posted: TypeAlias = dict[str, str]
+FormFields: TypeAlias = dict[str, str]
 
 MEDIA_TYPE, WITH_FILE = "application/x-www-form-urlencoded", "multipart/form-data"
 MOST_FIELDS = 100
@@ -20,12 +20,12 @@ BOUNDARY = re.compile(r'boundary="?([\w\'()+,./:=? -]{1,70})"?', re.ASCII)
 NAME = re.compile(rb'name="([^"]*)"')
 
 
-async def read_form(request: Request, limit: int = LARGEST) -> Posted:
+async def read_form(request: Request, limit: int = LARGEST) -> FormFields:
     _require(request, MEDIA_TYPE)
     return parse_form(await read_body(request.scope, request.receive, limit))
 
 
-async def read_upload(request: Request) -> Posted:
+async def read_upload(request: Request) -> FormFields:
     """Read a form with a file, whose bytes are then in `request.state.file`.
 
     A form that continues after its owner had to sign in has lost its file.
@@ -53,7 +53,7 @@ def _kind(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def parse_upload(body: bytes, boundary: str) -> tuple[Posted, bytes]:
+def parse_upload(body: bytes, boundary: str) -> tuple[FormFields, bytes]:
     r"""Return the fields of a form and the bytes of its file; no bytes if no file was chosen.
 
     >>> part = b'\r\n--x\r\nContent-Disposition: form-data; name="%s"\r\n\r\n%s'
@@ -61,7 +61,7 @@ def parse_upload(body: bytes, boundary: str) -> tuple[Posted, bytes]:
     >>> parse_upload((title + file + b"\r\n--x--").removeprefix(b"\r\n"), "x")
     ({'title': 'a\nb'}, b'1,2\r\n')
     """
-    form: Posted = {}
+    form: FormFields = {}
     file = b""
     parts = (b"\r\n" + body).split(f"\r\n--{boundary}".encode())[1:-1] if boundary else []
     if len(parts) > MOST_FIELDS:
@@ -79,7 +79,7 @@ def parse_upload(body: bytes, boundary: str) -> tuple[Posted, bytes]:
     return form, file
 
 
-def parse_form(body: bytes) -> Posted:
+def parse_form(body: bytes) -> FormFields:
     r"""Return the last value of each name; lines end with \n alone, as in files.
 
     >>> parse_form(b"labels=on%0D%0Aoff&name=a&name=%c3%a4")

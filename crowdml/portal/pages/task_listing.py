@@ -12,7 +12,7 @@ STATES = ("", "open", "paused", "ended")
 
 
 @dataclass(frozen=True)
-class Listing:
+class TaskListing:
     """Hold one page of the tasks that match.
 
     Args:
@@ -34,7 +34,7 @@ class Listing:
         return max(1, math.ceil(self.found / PER_PAGE))
 
     @classmethod
-    def of(cls, learners: Sequence[Learner], parameters: Mapping[str, str]) -> "Listing":
+    def of(cls, learners: Sequence[Learner], parameters: Mapping[str, str]) -> "TaskListing":
         query = parameters.get("q", "").strip()[:100]
         state = parameters.get("state", "")
         state = state if state in STATES else ""

@@ -6,7 +6,7 @@ import secrets
 from starlette.requests import Request
 
 from crowdml.portal.pages.context import service_of
-from crowdml.portal.pages.owner.posted import Posted
+from crowdml.portal.pages.owner.form_parsing import FormFields
 
 NAME = re.compile(r"[A-Za-z0-9_-]{16,32}", re.ASCII)
 
@@ -21,13 +21,13 @@ def new_draft_name() -> str:
     return secrets.token_urlsafe(15)
 
 
-async def kept(request: Request, name: str) -> Posted | None:
+async def kept(request: Request, name: str) -> FormFields | None:
     """Read a draft of this owner; None if there is none."""
     owner = request.state.owner.name
     return await service_of(request).in_reader(lambda store: store.drafts.read(owner, name))
 
 
-async def keep(request: Request, name: str, posted: Posted) -> None:
+async def keep(request: Request, name: str, posted: FormFields) -> None:
     owner = request.state.owner.name
     await service_of(request).in_store(lambda store: store.drafts.keep(owner, name, posted))
 

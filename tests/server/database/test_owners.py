@@ -13,9 +13,9 @@ from argon2 import PasswordHasher
 from crowdml.errors import InvalidInput, Rejected
 from crowdml.phrase import Phrase
 from crowdml.server import Store
-from crowdml.server.database.accounts import SESSION_SECONDS, record
 from crowdml.server.database.drafts import MOST_DRAFTS
-from crowdml.server.database.passwords import LONGEST, hash_password, password_matches
+from crowdml.server.database.owners import SESSION_SECONDS, record
+from crowdml.server.database.passwords import LONGEST_PASSWORD, hash_password, password_matches
 from tests.support.servers import make_task
 
 PASSWORD = "correct horse battery"
@@ -28,7 +28,7 @@ def count_drafts(folder: Path) -> int:
 
 def test_drafts_belong_to_their_owner_and_expire(store: Store, tmp_path: Path) -> None:
     for name in ("ana", "zoe"):
-        store.accounts.add(name, PASSWORD)
+        store.owners.add(name, PASSWORD)
     form = {"title": "ä \n ?"}
     for n in range(MOST_DRAFTS + 2):
         store.drafts.keep("ana", f"draft-{n}", form | {"n": str(n)})
@@ -41,41 +41,41 @@ def test_drafts_belong_to_their_owner_and_expire(store: Store, tmp_path: Path) -
     assert store.drafts.read("ana", "kept") is None
     store.drafts.keep("zoe", "hers", form)
     assert count_drafts(tmp_path) == 1, "expired drafts are deleted"
-    store.accounts.remove("zoe")
+    store.owners.remove("zoe")
     assert store.drafts.read("zoe", "hers") is None
 
 
 def test_owners_come_and_go(store: Store) -> None:
-    accounts = store.accounts
-    assert accounts.names() == []
+    owners = store.owners
+    assert owners.names() == []
     for name in ("zoe", "ana", "Åsa_2"):
-        accounts.add(name, PASSWORD)
-    assert accounts.names() == ["ana", "zoe", "Åsa_2"]
-    accounts.remove("zoe")
-    assert accounts.names() == ["ana", "Åsa_2"]
+        owners.add(name, PASSWORD)
+    assert owners.names() == ["ana", "zoe", "Åsa_2"]
+    owners.remove("zoe")
+    assert owners.names() == ["ana", "Åsa_2"]
     with pytest.raises(InvalidInput, match=r"no owner 'zoe'.*crowdml owner list"):
-        accounts.remove("zoe")
+        owners.remove("zoe")
 
 
 @pytest.mark.parametrize("name", ["", "two words", "<b>", "a" * 64, "1st", "a\n", "../etc"])
 def test_names_are_plain(store: Store, name: str) -> None:
     with pytest.raises(InvalidInput, match="letters, digits and _"):
-        store.accounts.add(name, PASSWORD)
-    assert store.accounts.names() == []
+        store.owners.add(name, PASSWORD)
+    assert store.owners.names() == []
 
 
-@pytest.mark.parametrize("length", [0, 9, LONGEST + 1])
+@pytest.mark.parametrize("length", [0, 9, LONGEST_PASSWORD + 1])
 def test_passwords_have_bounds(store: Store, length: int) -> None:
-    store.accounts.add("ana", PASSWORD)
+    store.owners.add("ana", PASSWORD)
     with pytest.raises(InvalidInput, match=f"10 to 1000 characters, found {length}"):
-        store.accounts.add("ana", "x" * length)
-    assert password_matches(store.accounts.password("ana"), PASSWORD)
+        store.owners.add("ana", "x" * length)
+    assert password_matches(store.owners.password("ana"), PASSWORD)
 
 
 def test_only_the_right_password_matches(store: Store) -> None:
-    store.accounts.add("ana", PASSWORD)
-    store.accounts.add("bob", PASSWORD)
-    hashed, other = store.accounts.password("ana"), store.accounts.password("bob")
+    store.owners.add("ana", PASSWORD)
+    store.owners.add("bob", PASSWORD)
+    hashed, other = store.owners.password("ana"), store.owners.password("bob")
     assert hashed is not None
     assert hashed.startswith("$argon2id$")
     assert hashed != other
@@ -83,7 +83,7 @@ def test_only_the_right_password_matches(store: Store) -> None:
     assert password_matches(hashed, PASSWORD)
     for wrong in ("", PASSWORD + " ", PASSWORD.upper(), "x" * 5000):
         assert not password_matches(hashed, wrong)
-    assert store.accounts.password("nobody") is None
+    assert store.owners.password("nobody") is None
     assert not password_matches(None, PASSWORD)
     assert not password_matches("not a hash", PASSWORD)
 
@@ -114,39 +114,39 @@ def test_an_unknown_owner_takes_as_long_to_reject(monkeypatch: pytest.MonkeyPatc
 
 
 def test_sessions_last_twelve_hours_and_are_stored_as_hashes(store: Store, tmp_path: Path) -> None:
-    accounts = store.accounts
-    accounts.add("ana", PASSWORD)
-    accounts.add("bob", PASSWORD)
-    token, other = accounts.open_session("ana"), accounts.open_session("bob")
-    assert (accounts.session(token), accounts.session(other)) == ("ana", "bob")
-    assert accounts.session(token[:-1]) is None
-    assert accounts.session("") is None
+    owners = store.owners
+    owners.add("ana", PASSWORD)
+    owners.add("bob", PASSWORD)
+    token, other = owners.open_session("ana"), owners.open_session("bob")
+    assert (owners.session(token), owners.session(other)) == ("ana", "bob")
+    assert owners.session(token[:-1]) is None
+    assert owners.session("") is None
     with closing(sqlite3.connect(tmp_path / "store.db")) as database, database:
         assert token not in repr(database.execute("SELECT * FROM sessions").fetchall())
         (left,) = database.execute("SELECT MAX(expires_at) FROM sessions").fetchone()
         assert abs(left - time.time() - SESSION_SECONDS) < 60
         assert SESSION_SECONDS == 12 * 3600
         database.execute("UPDATE sessions SET expires_at = ?", (int(time.time()) - 1,))
-    assert accounts.session(token) is None
-    accounts.open_session("bob")
+    assert owners.session(token) is None
+    owners.open_session("bob")
     with closing(sqlite3.connect(tmp_path / "store.db")) as database:
         assert database.execute("SELECT COUNT(*) FROM sessions").fetchone() == (1,)
 
 
 def test_sessions_end(store: Store) -> None:
-    accounts = store.accounts
-    accounts.add("ana", PASSWORD)
-    accounts.add("bob", PASSWORD)
-    staying = accounts.open_session("bob")
-    first, second = accounts.open_session("ana"), accounts.open_session("ana")
-    accounts.close_session(first)
-    assert (accounts.session(first), accounts.session(second)) == (None, "ana")
-    accounts.add("ana", PASSWORD + "!")
-    assert accounts.session(second) is None
-    third = accounts.open_session("ana")
-    accounts.remove("ana")
-    assert accounts.session(third) is None
-    assert accounts.session(staying) == "bob"
+    owners = store.owners
+    owners.add("ana", PASSWORD)
+    owners.add("bob", PASSWORD)
+    staying = owners.open_session("bob")
+    first, second = owners.open_session("ana"), owners.open_session("ana")
+    owners.close_session(first)
+    assert (owners.session(first), owners.session(second)) == (None, "ana")
+    owners.add("ana", PASSWORD + "!")
+    assert owners.session(second) is None
+    third = owners.open_session("ana")
+    owners.remove("ana")
+    assert owners.session(third) is None
+    assert owners.session(staying) == "bob"
 
 
 def test_deeds_are_logged_with_who_did_them(store: Store) -> None:
@@ -156,7 +156,7 @@ def test_deeds_are_logged_with_who_did_them(store: Store) -> None:
     store.invites.create(row.id, 3, by="ana")
     store.set_device_status(device.name, "revoked", by="ana")
     store.create_task(make_task("other"))
-    actions = store.accounts.actions()
+    actions = store.owners.actions()
     assert [(str(a.owner), str(a.action), a.task, str(a.detail)) for a in actions] == [
         ("command line", "created", "other", ""),
         ("ana", "revoked", "activity", f"device {device.name}"),
@@ -164,7 +164,7 @@ def test_deeds_are_logged_with_who_did_them(store: Store) -> None:
         ("bob", "paused", "activity", ""),
         ("ana", "created", "activity", ""),
     ]
-    newest = store.accounts.actions("activity", most=2)
+    newest = store.owners.actions("activity", most=2)
     assert [str(a.action) for a in newest] == ["revoked", "invited"]
     assert newest[1].detail == Phrase("an invite for {n}", n=3)
     assert store.invites.count(row.id) == 3
@@ -175,12 +175,12 @@ def test_details_that_are_not_phrases_are_shown_unchanged(store: Store, text: st
     """Check details that are not phrases: a name, or an English sentence of an older version."""
     with store._database.writing() as connection:
         record(connection, "ana", Phrase("invited"), "activity", text)
-    assert store.accounts.actions()[0].detail == text
+    assert store.owners.actions()[0].detail == text
 
 
 def test_what_fails_is_not_logged(store: Store) -> None:
     store.create_task(make_task("activity"), by="ana")
-    before = store.accounts.actions()
+    before = store.owners.actions()
     with pytest.raises(InvalidInput):
         store.create_task(make_task("activity"), by="ana")
     with pytest.raises(InvalidInput):
@@ -189,18 +189,18 @@ def test_what_fails_is_not_logged(store: Store) -> None:
         store.set_device_status("nobody", "revoked", by="ana")
     device, _ = store.enrol(store.task("activity").id, None, invite_required=False)
     store.set_device_status(device.name, "left")
-    assert store.accounts.actions() == before
+    assert store.owners.actions() == before
 
 
 def test_attempts_are_counted_over_all_nodes(database: str) -> None:
     """Check that five attempts at once, and then one every ten seconds, are allowed on any node."""
     stores = Store(database), Store(database)
     for i in range(5):
-        stores[i % 2].accounts.attempt("ann")
+        stores[i % 2].owners.attempt("ann")
     for store in stores:
         with pytest.raises(Rejected, match="at most 6 requests a minute") as refused:
-            store.accounts.attempt("ann")
+            store.owners.attempt("ann")
         assert 0 < refused.value.extra["retry_after"] <= 10
-        store.accounts.attempt("ben")
+        store.owners.attempt("ben")
     for store in stores:
         store.close()

@@ -14,12 +14,12 @@ from crowdml.phrase import Phrase
 from crowdml.protocol import MEDIA_TYPE, problem_document, rejected
 
 ErrorPage: TypeAlias = Callable[[Request, Rejected], Response]
-log = logging.getLogger("crowdml.server")
+logger = logging.getLogger("crowdml.server")
 
 
-async def refuse(request: Request, error: Exception) -> Response:
+async def reject(request: Request, error: Exception) -> Response:
     assert isinstance(error, Rejected)
-    request.app.state.service.counts.refusals[error.kind] += 1
+    request.app.state.service.counts.rejections[error.kind] += 1
     page: ErrorPage | None = request.app.state.error_page
     if page and _is_for_people(request):
         return page(request, error)
@@ -31,7 +31,7 @@ async def refuse(request: Request, error: Exception) -> Response:
     return Response(problem_document(error), error.status, headers, MEDIA_TYPE)
 
 
-async def refuse_http(request: Request, error: Exception) -> Response:
+async def reject_http(request: Request, error: Exception) -> Response:
     """Answer requests that the framework rejects by itself: unknown addresses and methods."""
     assert isinstance(error, HTTPException)
     kind = "method-not-allowed" if error.status_code == 405 else "not-found"
@@ -40,7 +40,7 @@ async def refuse_http(request: Request, error: Exception) -> Response:
         method=request.method,
         path=request.url.path[:200],
     )
-    answer = await refuse(request, rejected(kind, detail))
+    answer = await reject(request, rejected(kind, detail))
     answer.headers.update(error.headers or {})
     return answer
 
@@ -48,9 +48,9 @@ async def refuse_http(request: Request, error: Exception) -> Response:
 async def fail(request: Request, error: Exception) -> Response:
     """Answer a fault of the server: the log has the details, the answer does not."""
     route = getattr(request.scope.get("route"), "path", "an address without a route")
-    log.error("%s %s failed", request.method, route, exc_info=error)
+    logger.error("%s %s failed", request.method, route, exc_info=error)
     detail = Phrase("the server has a fault. Try again later.")
-    return await refuse(request, rejected("fault", detail))
+    return await reject(request, rejected("fault", detail))
 
 
 def _is_for_people(request: Request) -> bool:

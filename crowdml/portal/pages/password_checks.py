@@ -15,7 +15,7 @@ MOST_OF_THIS_MACHINE = 16
 """The most passwords that wait from loopback, where a local proxy serves many visitors."""
 
 
-class Attempts:
+class PasswordChecks:
     """Compare one password at a time and let few wait, because a comparison is slow on purpose."""
 
     def __init__(self) -> None:

@@ -5,11 +5,11 @@ import unicodedata
 
 from crowdml.portal.pages.owner.field import TASK_FILE, Field, Kind
 from crowdml.portal.pages.owner.fields import FIELDS
-from crowdml.portal.pages.owner.posted import Posted
+from crowdml.portal.pages.owner.form_parsing import FormFields
 from crowdml.protocol import SENSORS, TomlValue, features_made, set_fields
 
 
-def task_toml(posted: Posted) -> str:
+def task_toml(posted: FormFields) -> str:
     """Write a form as a task file, so that one set of rules checks both.
 
     Empty fields are left out, unless they follow from others.
@@ -32,7 +32,7 @@ def task_toml(posted: Posted) -> str:
     return set_fields("", {key: field_value(FIELDS[key], said.get(key, "")) for key in TASK_FILE})
 
 
-def _following(said: Posted) -> Posted:
+def _following(said: FormFields) -> FormFields:
     """Return the fields that follow from the title, the sensor and the answer."""
     follows = {"model.kind": "softmax" if "target.labels" in said else "huber"}
     if "title" in said:

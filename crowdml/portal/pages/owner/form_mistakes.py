@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crowdml.portal.pages.context import learner_of
-from crowdml.portal.pages.owner.drafting import keep, kept, new_draft_name
-from crowdml.portal.pages.owner.posted import Posted
+from crowdml.portal.pages.owner.drafts import keep, kept, new_draft_name
+from crowdml.portal.pages.owner.form_parsing import FormFields
 from crowdml.portal.pages.page import redirect
 
 NEWEST = "newest mistake"
@@ -19,7 +19,7 @@ NEWEST = "newest mistake"
 async def send_back(
     request: Request,
     *,
-    edits: Posted | None = None,
+    edits: FormFields | None = None,
     mistakes: Mapping[str, list[str]] | None = None,
     **said: str,
 ) -> Response:

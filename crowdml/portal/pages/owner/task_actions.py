@@ -9,9 +9,9 @@ from starlette.responses import Response
 from crowdml.errors import InvalidInput
 from crowdml.phrase import Phrase
 from crowdml.portal.pages.context import learner_of, service_of
-from crowdml.portal.pages.owner.drafting import NAME, new_draft_name
-from crowdml.portal.pages.owner.mistaken import send_back, sent_back
-from crowdml.portal.pages.owner.posted import Posted
+from crowdml.portal.pages.owner.drafts import NAME, new_draft_name
+from crowdml.portal.pages.owner.form_mistakes import send_back, sent_back
+from crowdml.portal.pages.owner.form_parsing import FormFields
 from crowdml.portal.pages.owner.session import for_owner, on_post
 from crowdml.portal.pages.owner.task_page import Invite, task_page, whole
 from crowdml.portal.pages.page import redirect
@@ -45,7 +45,7 @@ def _done(what: str) -> str:
 
 
 @on_post
-async def set_state(request: Request, posted: Posted) -> Response:
+async def set_state(request: Request, posted: FormFields) -> Response:
     learner, wanted = learner_of(request), posted.get("state", "")
     if learner.state in REOPENED and wanted == "reopened":
         return await _steer(request, lambda _: learner.reopen(request.state.owner.name), wanted)
@@ -62,7 +62,7 @@ async def set_state(request: Request, posted: Posted) -> Response:
 
 
 @on_post
-async def invite(request: Request, posted: Posted) -> Response:
+async def invite(request: Request, posted: FormFields) -> Response:
     """Make one invite per form: the code follows from the form's number and the session.
 
     So the code is not stored and not in an address, but the page can show it again.
@@ -104,7 +104,7 @@ def _code(request: Request, once: str) -> str:
 
 
 @on_post
-async def revoke(request: Request, posted: Posted) -> Response:
+async def revoke(request: Request, posted: FormFields) -> Response:
     learner, by = learner_of(request), request.state.owner.name
     number = whole(posted.get("device", ""), 10**12)
 

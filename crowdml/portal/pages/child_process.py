@@ -12,7 +12,7 @@ from typing import NamedTuple
 NICENESS = 5
 """The niceness of the child: another busy process gets three times as much of a processor."""
 
-log = logging.getLogger("crowdml.portal")
+logger = logging.getLogger("crowdml.portal")
 
 
 class ChildAnswer(NamedTuple):
@@ -32,7 +32,7 @@ class ChildAnswer(NamedTuple):
     def log(self, what: str) -> None:
         """Write what the process printed to the server's log."""
         said = self.err.decode(errors="replace")
-        log.error("%s ended with %s: %s", what, self.code, said[-2000:])
+        logger.error("%s ended with %s: %s", what, self.code, said[-2000:])
 
 
 async def run_child(
