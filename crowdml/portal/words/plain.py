@@ -20,28 +20,6 @@ from crowdml.protocol import (
 )
 from crowdml.protocol import chance as chance_said
 
-__all__ = [
-    "algorithm",
-    "but_for",
-    "certainty",
-    "chance",
-    "count",
-    "counted",
-    "ending",
-    "epsilon",
-    "error",
-    "estimate",
-    "exactly",
-    "known",
-    "local",
-    "model",
-    "number",
-    "percent",
-    "state",
-    "status",
-    "when",
-]
-
 
 def exactly(value: float) -> str:
     """Write a count unchanged, and a number of a gradient with four decimals.
