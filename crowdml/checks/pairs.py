@@ -160,7 +160,7 @@ def replaced(mechanism: str, epsilon: float, delta: float | None = None) -> Iter
     """
     counts = COUNTS * epsilon
     labels = WantedPrivacy(epsilon, errors=counts, labels=counts, delta=delta)
-    number = WantedPrivacy(epsilon, errors=counts, counted=False, delta=delta)
+    number = WantedPrivacy(epsilon, errors=counts, has_labels=False, delta=delta)
     still = (0.0, 0.0)
 
     def last(n: int, x: float) -> tuple[Samples, Samples]:
@@ -176,9 +176,9 @@ def replaced(mechanism: str, epsilon: float, delta: float | None = None) -> Iter
 
     yield pair("gradient", number, last(2, LONG))
     yield pair("checkin", labels, turned(2, 0))
-    alone = WantedPrivacy(epsilon, heldout=True, counted=False, delta=delta)
+    alone = WantedPrivacy(epsilon, heldout=True, has_labels=False, delta=delta)
     yield pair("heldout", alone, last(3, 1.0))
-    yield pair("heldout", alone._replace(labels=counts, counted=True), turned(0, 3))
+    yield pair("heldout", alone._replace(labels=counts, has_labels=True), turned(0, 3))
 
 
 def _terms(
@@ -199,9 +199,9 @@ def _terms(
         purpose="none",
         sensors="none",
         features=Features(1),
-        target=Target(labels if wanted.counted else ()),
+        target=Target(labels if wanted.has_labels else ()),
         model=ModelTerms(
-            "softmax" if wanted.counted else "huber",
+            "softmax" if wanted.has_labels else "huber",
             clip=CLIP if "model.clip" in kind.options else None,
         ),
         privacy=kind.terms.of(wanted),

@@ -140,7 +140,7 @@ class StoppingRule:
         if known is None:
             if len(self._at_target) > 1000:
                 self._at_target.clear()
-            law = self.mechanism.counted_at(self.error, evaluated)
+            law = self.mechanism.error_count_law(self.error, evaluated)
             noise, sampling = (round(v / evaluated**2 * ONE) for v in (law.noise, law.sampling))
             known = ExpectedReport((1 - LIARS) * law.mean / evaluated, noise, sampling)
             self._at_target[evaluated] = known

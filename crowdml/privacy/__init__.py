@@ -15,7 +15,7 @@ from crowdml.privacy.features import bound_features, bound_rows, check_target
 from crowdml.privacy.laws import GAUSSIAN, LAPLACE, Law
 from crowdml.privacy.ledger import Ledger, Limits
 from crowdml.privacy.loss import PRIVATE_UP_TO, Loss, Unit, within
-from crowdml.privacy.mechanism import CountedLaw, Implausible, Mechanism, Reading
+from crowdml.privacy.mechanism import CheckinEstimates, ErrorCountLaw, Implausible, Mechanism
 from crowdml.privacy.minibatch import MinibatchView
 from crowdml.privacy.noise import (
     Levels,
@@ -41,15 +41,16 @@ __all__ = [
     "PRIVATE_UP_TO",
     "UNLIMITED",
     "Chance",
+    "CheckinEstimates",
     "CheckinEvent",
     "CheckinPlace",
     "Choice",
     "Codebook",
-    "CountedLaw",
     "Dial",
     "DirectionEvent",
     "DirectionMechanism",
     "DirectionMessage",
+    "ErrorCountLaw",
     "ExactNoise",
     "HidingPicture",
     "Hills",
@@ -67,7 +68,6 @@ __all__ = [
     "NoiseMessage",
     "NoiseSource",
     "RandomIndex",
-    "Reading",
     "Release",
     "Role",
     "Roles",

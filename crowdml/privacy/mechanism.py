@@ -17,14 +17,15 @@ from crowdml.privacy.stand_in import StandIn
 from crowdml.types import Array
 
 
-class Reading(NamedTuple):
+class CheckinEstimates(NamedTuple):
     """Hold what the server reads from a check-in.
 
     Args:
         g: An estimate of the average gradient; None if the check-in does not train.
         evaluated: The number of predictions that were checked; 0 if the check-in does not evaluate.
         errors: An unbiased estimate of how many of them were wrong.
-        counted: The reported number of wrong predictions, with its noise, cut to 0 … `evaluated`.
+        reported_errors: The reported number of wrong predictions, with its noise, cut to
+            0 … `evaluated`.
         labels: An unbiased estimate of how many samples had each label.
         labelled: Samples behind `labels`.
     """
@@ -32,16 +33,16 @@ class Reading(NamedTuple):
     g: Array | None = None
     evaluated: int = 0
     errors: float = 0.0
-    counted: int = 0
+    reported_errors: int = 0
     labels: tuple[float, ...] = ()
     labelled: int = 0
 
 
-class CountedLaw(NamedTuple):
-    """Describe the law of `counted` in a reading, for a known share of wrong predictions.
+class ErrorCountLaw(NamedTuple):
+    """Describe the law of `reported_errors` for a known share of wrong predictions.
 
     Args:
-        mean: The mean of `counted`.
+        mean: The mean of `reported_errors`.
         noise: The variance that the mechanism's randomness adds, independent in each report.
         sampling: The variance from which predictions were evaluated. Reports of one person may
             share it: a person for whom the model fails reports errors again and again.
@@ -107,12 +108,14 @@ class Mechanism(Protocol):
     def check(self, payload: Any, place: CheckinPlace) -> None:
         """Raise `Implausible` unless an honest device at this place could have sent the payload."""
 
-    def read(self, payload: Any, place: CheckinPlace) -> Reading:
+    def read(self, payload: Any, place: CheckinPlace) -> CheckinEstimates:
         """Read a payload on the server."""
 
-    def read_all(self, payload: Sequence[Any], places: Sequence[CheckinPlace]) -> Iterator[Reading]:
+    def read_all(
+        self, payloads: Sequence[Any], places: Sequence[CheckinPlace]
+    ) -> Iterator[CheckinEstimates]:
         """Read many payloads, which may be faster than reading each alone."""
-        return map(self.read, payload, places)
+        return map(self.read, payloads, places)
 
     # Known before any check-in
 
@@ -134,15 +137,15 @@ class Mechanism(Protocol):
 
     @property
     def error_variance(self) -> float:
-        """Return the variance of the noise in `errors` of a reading that evaluates."""
+        """Return the variance of the noise in `errors` of a check-in that evaluates."""
         return 0.0
 
-    def counted_at(self, error: float, evaluated: int) -> CountedLaw:
-        """Return the law of `counted` if this share of `evaluated` predictions is wrong.
+    def error_count_law(self, error: float, evaluated: int) -> ErrorCountLaw:
+        """Return the law of `reported_errors` if this share of `evaluated` predictions is wrong.
 
         For a larger share the mean is at least as large, however people differ.
         """
-        return CountedLaw(evaluated * error, 0.0, evaluated * error * (1 - error))
+        return ErrorCountLaw(evaluated * error, 0.0, evaluated * error * (1 - error))
 
     @property
     def label_variance(self) -> float:
@@ -155,7 +158,7 @@ class Mechanism(Protocol):
         return False
 
     @property
-    def counts(self) -> bool:
+    def counts_labels(self) -> bool:
         """Return whether any check-in counts labels."""
         return False
 
@@ -197,7 +200,7 @@ class Mechanism(Protocol):
         """Return the numbers in a payload that depend on samples."""
 
     def odds(
-        self, payload: Sequence[Any], sides: Sequence[MinibatchView], place: CheckinPlace
+        self, payloads: Sequence[Any], sides: Sequence[MinibatchView], place: CheckinPlace
     ) -> dict[str, tuple[Loss, Array]]:
         """Return for each part of some payloads its claimed cost, and log P/P′ of each payload.
 

@@ -61,7 +61,7 @@ class FieldRule(NamedTuple):
     check: Check
 
 
-def rule(*needs: str) -> Callable[[Check], FieldRule]:
+def field_rule(*needs: str) -> Callable[[Check], FieldRule]:
     """Make a `FieldRule` from a check of these fields; it runs only if all of them are valid."""
     return lambda check: FieldRule(needs, check)
 

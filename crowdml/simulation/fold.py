@@ -7,7 +7,7 @@ import numpy as np
 
 from crowdml.learning import CheckinStep, length_limit
 from crowdml.models import LinearModel
-from crowdml.privacy import Reading, StandIn
+from crowdml.privacy import CheckinEstimates, StandIn
 from crowdml.simulation.compiled import (
     LAWS,
     MODELS,
@@ -125,7 +125,7 @@ def fold_slowly(
         wrong[i] = model.mistakes(then, x, y).sum()
         g = model.mean_gradient(then, x, y, stand_in.clip, stand_in.norm)
         g = stand_in.hide(g + learning.regularization * then, len(rows), draws[i], rng)
-        state = step(state, Reading(g=g), int(schedule.device[i]), len(rows))
+        state = step(state, CheckinEstimates(g=g), int(schedule.device[i]), len(rows))
         versions.append(state.w)
         if len(versions) > depth:
             versions.pop(0)

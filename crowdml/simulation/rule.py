@@ -121,9 +121,9 @@ def make_stand_in(
     if terms is None:
         # Without noise only S is needed, which does not depend on ε.
         epsilon = learning.epsilon if noisy else 1.0
-        counted = model.n_classes > 0
+        has_labels = model.n_classes > 0
         terms = kind.terms.of(
-            WantedPrivacy(epsilon, counted=counted, checkins=checkins, alone=True)
+            WantedPrivacy(epsilon, has_labels=has_labels, checkins=checkins, alone=True)
         )
     stand_in = terms.make(conditions).stand_in(noisy)
     if free and clip:

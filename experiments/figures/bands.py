@@ -156,7 +156,7 @@ def _data(n_classes: int) -> Dataset:
 
 def _mechanism(cell: Cell) -> DirectionMechanism | NoiseMechanism:
     collection = CollectionSpec(cell.batch, heldout=cell.heldout or None)
-    wanted = WantedPrivacy(cell.epsilon, counted=True, heldout=cell.heldout > 0)
+    wanted = WantedPrivacy(cell.epsilon, has_labels=True, heldout=cell.heldout > 0)
     terms = Terms(
         task="bands", owner="-", contact="-", purpose="-", sensors="-", features=Features(8),
         target=Target(tuple(f"label {k}" for k in range(cell.n_classes))),

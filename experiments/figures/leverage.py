@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from crowdml.privacy import CheckinPlace, Choice, Codebook, Reading, best_closest
+from crowdml.privacy import CheckinEstimates, CheckinPlace, Choice, Codebook, best_closest
 from crowdml.simulation import Crowd, Dataset, Learning, Rule, load_dataset
 from crowdml.simulation.fold import checkin_step
 from crowdml.simulation.trial import prepare
@@ -36,7 +36,7 @@ def heard(data: Dataset, batch: int, epsilon: float, seed: int) -> Array:
         g = rule.model.mean_gradient(state.w, x, y, math.inf, stand_in.norm)
         lengths[i] = np.linalg.norm(g) / stand_in.length
         hidden = stand_in.hide(g, len(rows), draws[i], rng)
-        state = step(state, Reading(g=hidden), int(schedule.device[i]), len(rows))
+        state = step(state, CheckinEstimates(g=hidden), int(schedule.device[i]), len(rows))
     return np.minimum(1.0, lengths)
 
 

@@ -196,12 +196,12 @@ def inflated(mechanism: str, share: float, rng: np.random.Generator) -> tuple[fl
         raw = float(counts.mean()) / n
     else:
         assert isinstance(made, DirectionMechanism)
-        n, (low, _), (high, _) = 1, made.counted_at(0.0, 1), made.counted_at(1.0, 1)
+        n, (low, _), (high, _) = 1, made.error_count_law(0.0, 1), made.error_count_law(1.0, 1)
         counts = rng.random(REPORTS) < low + TRUE_ERROR * (high - low)
         counts = np.where(liars, 1, counts)
         raw = (float(counts.mean()) - low) / (high - low)
     cut = float(np.clip(counts, 0, n).mean())
-    return raw, brentq(lambda error: made.counted_at(error, n)[0] - cut, 0.0, 1.0)
+    return raw, brentq(lambda error: made.error_count_law(error, n)[0] - cut, 0.0, 1.0)
 
 
 def table(cells: list[dict[str, Any]], defence: str) -> str:

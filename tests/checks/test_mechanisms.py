@@ -14,6 +14,7 @@ from crowdml.privacy import (
     ALL_TRAIN,
     GAUSSIAN,
     LAPLACE,
+    CheckinEstimates,
     CheckinEvent,
     CheckinPlace,
     DirectionEvent,
@@ -27,7 +28,6 @@ from crowdml.privacy import (
     NoiseEvent,
     NoiseMechanism,
     NoiseMessage,
-    Reading,
     Role,
     Roles,
     best_closest,
@@ -132,37 +132,39 @@ class Fixed:
         return self.claims[name] if name in self.claims else getattr(self.right, name)
 
 
-def reading(change: Callable[[Reading], Reading]) -> dict[str, Callable[..., Any]]:
+def reading(
+    change: Callable[[CheckinEstimates], CheckinEstimates],
+) -> dict[str, Callable[..., Any]]:
     return {"read": lambda right, payload, place: change(right.read(payload, place))}
 
 
-def longer(found: Reading) -> Reading:
+def longer(found: CheckinEstimates) -> CheckinEstimates:
     return found._replace(g=None if found.g is None else 1.2 * found.g)
 
 
-def leaning(found: Reading) -> Reading:
+def leaning(found: CheckinEstimates) -> CheckinEstimates:
     """Shift every gradient to one side, by a third of S."""
     shift = 0.06 / 3 / math.sqrt(SIZE)
     return found._replace(g=None if found.g is None else found.g + shift)
 
 
-def unseen(found: Reading) -> Reading:
+def unseen(found: CheckinEstimates) -> CheckinEstimates:
     return found._replace(g=None, evaluated=0, labelled=0)
 
 
-def cut(found: Reading) -> Reading:
+def cut(found: CheckinEstimates) -> CheckinEstimates:
     return found._replace(g=None if found.g is None else found.g[:-1])
 
 
-def forgetful(found: Reading) -> Reading:
+def forgetful(found: CheckinEstimates) -> CheckinEstimates:
     return found._replace(labels=found.labels[:-1])
 
 
-def counted_twice(found: Reading) -> Reading:
+def counted_twice(found: CheckinEstimates) -> CheckinEstimates:
     return found._replace(errors=2 * found.errors)
 
 
-def spread(found: Reading) -> Reading:
+def spread(found: CheckinEstimates) -> CheckinEstimates:
     """Read answers as they come, without the correction for randomness."""
     return found._replace(labels=tuple(0.8 * count for count in found.labels))
 

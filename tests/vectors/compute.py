@@ -58,7 +58,13 @@ from crowdml.protocol import (
     encode_parameters,
     terms_hash,
 )
-from crowdml.protocol.figures import chance, error_said, estimate_said, percent_sure, significant
+from crowdml.protocol.figures import (
+    error_in_words,
+    estimate_in_words,
+    percent_sure,
+    probability_in_words,
+    significant,
+)
 from crowdml.protocol.wire.messages import checkin_type
 from crowdml.types import Array, Flags, Ints
 
@@ -214,12 +220,12 @@ def numbers(case: Case) -> Case:
 def figures(case: Case) -> Case:
     number, margin = case["number"], case["margin"]
     if number is None:
-        return {"estimate": str(estimate_said(None)), "error": str(error_said(None))}
+        return {"estimate": str(estimate_in_words(None)), "error": str(error_in_words(None))}
     estimate = Estimate(number, margin)
     return {
-        "chance": str(chance(number)),
-        "estimate": str(estimate_said(estimate)),
-        "error": str(error_said(estimate)),
+        "chance": str(probability_in_words(number)),
+        "estimate": str(estimate_in_words(estimate)),
+        "error": str(error_in_words(estimate)),
         "significant": str(significant(number)),
     }
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { requireSuccessor } from "../../crowdml/web/agreement.js";
 import { decodeParameters } from "../../crowdml/web/codec.js";
 import { FEATURES } from "../../crowdml/web/columns.js";
-import { chance, errorSaid, estimateSaid, significant } from "../../crowdml/web/figures.js";
+import { probabilityInWords, errorInWords, estimateInWords, significant } from "../../crowdml/web/figures.js";
 import { boundFeatures, checkTarget, targetOf } from "../../crowdml/web/features.js";
 import { chooseGrid, quantize, sensitivitySteps } from "../../crowdml/web/grid.js";
 import { readdirSync } from "node:fs";
@@ -88,10 +88,10 @@ function numbers({ language, number: n }, { written, form }) {
 /** @param {any} input @param {any} output */
 function figures({ number, margin }, output) {
   const estimate = number === null ? null : { value: number, margin };
-  assert.equal(write(estimateSaid(estimate)), output.estimate);
-  assert.equal(write(errorSaid(estimate)), output.error);
+  assert.equal(write(estimateInWords(estimate)), output.estimate);
+  assert.equal(write(errorInWords(estimate)), output.error);
   if (!estimate) return;
-  assert.equal(write(chance(number)), output.chance);
+  assert.equal(write(probabilityInWords(number)), output.chance);
   assert.equal(significant(number, 3), output.significant);
 }
 

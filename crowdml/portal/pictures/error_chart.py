@@ -113,7 +113,7 @@ def _measured(task: Task) -> str:
 
 def say_error(facts: Facts) -> str:
     error = words.error(Performance(facts).error)
-    return f"{error}, {words.counted(facts.statistics.version, 'check-in')}"
+    return f"{error}, {words.count_of(facts.statistics.version, 'check-in')}"
 
 
 ERROR = Chart(

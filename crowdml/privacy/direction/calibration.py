@@ -8,7 +8,7 @@ from crowdml.errors import InvalidInput
 from crowdml.privacy.choice import Choice
 from crowdml.privacy.events import DirectionEvent, Role
 from crowdml.privacy.loss import Unit
-from crowdml.privacy.mechanism import CountedLaw, Mechanism
+from crowdml.privacy.mechanism import ErrorCountLaw, Mechanism
 from crowdml.privacy.place import CheckinPlace
 from crowdml.privacy.roles import ALL_TRAIN, Roles
 
@@ -98,10 +98,10 @@ class DirectionCalibration(Mechanism):
         """Compute q(1 − q)/(p − q)², which is the same for a right and for a wrong prediction."""
         return self._variance(Role.EVALUATE, self.choice_of(Role.EVALUATE).unlikely)
 
-    def counted_at(self, error: float, evaluated: int) -> CountedLaw:
+    def error_count_law(self, error: float, evaluated: int) -> ErrorCountLaw:
         choice = self.choice_of(Role.EVALUATE)
         gap = choice.likely - choice.unlikely
-        return CountedLaw(
+        return ErrorCountLaw(
             mean=evaluated * (choice.unlikely + error * gap),
             noise=evaluated * choice.unlikely * (1 - choice.unlikely),
             sampling=evaluated * gap**2 * error * (1 - error),
@@ -124,7 +124,7 @@ class DirectionCalibration(Mechanism):
         return self.roles.evaluators > 0
 
     @property
-    def counts(self) -> bool:
+    def counts_labels(self) -> bool:
         return self.roles.counters > 0
 
     @property

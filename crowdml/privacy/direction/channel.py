@@ -16,7 +16,7 @@ from crowdml.privacy.choice import Choice
 from crowdml.privacy.direction.calibration import DirectionCalibration
 from crowdml.privacy.direction.codebook import VARIANCE, Codebook, codewords, in_whole_numbers
 from crowdml.privacy.events import CheckinEvent, DirectionEvent, Role
-from crowdml.privacy.mechanism import Implausible, Reading
+from crowdml.privacy.mechanism import CheckinEstimates, Implausible
 from crowdml.privacy.minibatch import MinibatchView
 from crowdml.privacy.place import CheckinPlace
 from crowdml.types import Array, Ints
@@ -144,7 +144,7 @@ class DirectionChannel(DirectionCalibration):
         if found > most:
             raise Implausible("implausible", f"{own} must lie in 0 … {most}, found {found}.")
 
-    def read(self, payload: DirectionMessage, place: CheckinPlace) -> Reading:
+    def read(self, payload: DirectionMessage, place: CheckinPlace) -> CheckinEstimates:
         """Read S·v_j/m, or a response corrected for the bias of its randomness.
 
         Responses are right on average. So is a gradient that is spread over many numbers. A
@@ -154,27 +154,27 @@ class DirectionChannel(DirectionCalibration):
         return next(self.read_all([payload], [place]))
 
     def read_all(
-        self, payload: Sequence[DirectionMessage], places: Sequence[CheckinPlace]
-    ) -> Iterator[Reading]:
-        trained = [(t, p) for t, p in zip(payload, places, strict=True) if t.direction is not None]
+        self, payloads: Sequence[DirectionMessage], places: Sequence[CheckinPlace]
+    ) -> Iterator[CheckinEstimates]:
+        trained = [(t, p) for t, p in zip(payloads, places, strict=True) if t.direction is not None]
         rows = codewords(
             [self._codebook(place) for _, place in trained],
-            [one.direction for one, _ in trained if one.direction is not None],
+            [payload.direction for payload, _ in trained if payload.direction is not None],
         )
         gradients = chain.from_iterable(some * self._step for some in rows)
-        for one in payload:
-            if one.wrong is not None:
-                errors = self._unbiased(Role.EVALUATE, one.wrong)
-                yield Reading(evaluated=1, errors=errors, counted=one.wrong)
-            elif one.answer is not None:
-                yield Reading(labels=self._labels[one.answer], labelled=1)
-            elif one.direction is not None:
-                yield Reading(g=next(gradients))
+        for payload in payloads:
+            if payload.wrong is not None:
+                errors = self._unbiased(Role.EVALUATE, payload.wrong)
+                yield CheckinEstimates(evaluated=1, errors=errors, reported_errors=payload.wrong)
+            elif payload.answer is not None:
+                yield CheckinEstimates(labels=self._labels[payload.answer], labelled=1)
+            elif payload.direction is not None:
+                yield CheckinEstimates(g=next(gradients))
             else:
                 raise InvalidInput(
-                    f"check-in {one.number} must carry a direction, right or wrong, or an answer, "
-                    "found none of them. An earlier version of crowdml has written this log: "
-                    "export its model with that version, and start a new task."
+                    f"check-in {payload.number} must carry a direction, right or wrong, or an "
+                    "answer, found none of them. An earlier version of crowdml has written this "
+                    "log: export its model with that version, and start a new task."
                 )
 
     def _unbiased(self, role: Role, sent: int) -> float:

@@ -79,11 +79,13 @@ class DirectionMechanism(DirectionChannel):
 
     def odds(
         self,
-        payload: Sequence[DirectionMessage],
+        payloads: Sequence[DirectionMessage],
         sides: Sequence[MinibatchView],
         place: CheckinPlace,
     ) -> dict[str, tuple[Loss, Array]]:
-        likely = [[self.probability(one, side, place) for side in sides] for one in payload]
+        likely = [
+            [self.probability(payload, side, place) for side in sides] for payload in payloads
+        ]
         scores: Array = np.log(np.maximum(likely, NEVER)) @ np.array([1.0, -1.0])
         return {"checkin": (Loss(epsilon=self.epsilon), scores)}
 

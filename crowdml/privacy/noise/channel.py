@@ -10,7 +10,7 @@ import numpy as np
 from crowdml.errors import InvalidInput
 from crowdml.privacy.chance import Chance
 from crowdml.privacy.events import CheckinEvent, NoiseEvent, Release
-from crowdml.privacy.mechanism import Implausible, Reading
+from crowdml.privacy.mechanism import CheckinEstimates, Implausible
 from crowdml.privacy.minibatch import MinibatchView, choose
 from crowdml.privacy.noise.calibration import INT32_MAX, NoiseCalibration
 from crowdml.privacy.noise.grid import quantize
@@ -163,14 +163,14 @@ class NoiseChannel(NoiseCalibration):
         _require("gradient", int(np.minimum.reduce(gradient)), -bound, bound)
         _require("gradient", int(np.maximum.reduce(gradient)), -bound, bound)
 
-    def read(self, payload: NoiseMessage, place: CheckinPlace) -> Reading:
+    def read(self, payload: NoiseMessage, place: CheckinPlace) -> CheckinEstimates:
         g: Array = np.frombuffer(payload.gradient, dtype="<i4") * 2.0**payload.grid
         evaluated = payload.heldout or payload.samples
-        return Reading(
+        return CheckinEstimates(
             g=g,
             evaluated=evaluated,
             errors=payload.errors,
-            counted=min(max(payload.errors, 0), evaluated),
+            reported_errors=min(max(payload.errors, 0), evaluated),
             labels=payload.labels,
             labelled=payload.samples,
         )

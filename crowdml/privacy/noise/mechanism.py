@@ -76,7 +76,7 @@ class NoiseMechanism(NoiseChannel):
         return [*gradient, payload.errors, *payload.labels]
 
     def odds(
-        self, payload: Sequence[NoiseMessage], sides: Sequence[MinibatchView], place: CheckinPlace
+        self, payloads: Sequence[NoiseMessage], sides: Sequence[MinibatchView], place: CheckinPlace
     ) -> dict[str, tuple[Loss, Array]]:
         """Compute |v − c′|/s − |v − c|/s for Laplace noise; Gaussian noise has squares and 1/(2s²).
 
@@ -85,7 +85,7 @@ class NoiseMechanism(NoiseChannel):
         """
         event, d, norm = self.event(sides[0].n_samples), self.size, self.norm
         columns = {"gradient": slice(0, d), "errors": slice(d, d + 1), "labels": slice(d + 1, None)}
-        outputs = np.array([self.secrets(one) for one in payload])
+        outputs = np.array([self.secrets(payload) for payload in payloads])
         far, farther = (
             np.abs(outputs - self._centre(side, event)).astype(float) ** norm for side in sides
         )

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from crowdml.errors import InvalidInput, InvalidTask, Mistake
 from crowdml.phrase import Phrase, joined
-from crowdml.protocol import EDITABLE, Task, edited, name_is_taken
+from crowdml.protocol import EDITABLE, Task, edited_task, name_is_taken
 from crowdml.server.database import schema
 from crowdml.server.database.accounts import COMMAND_LINE, Accounts, record
 from crowdml.server.database.drafts import Drafts
@@ -133,7 +133,7 @@ class Store:
             self._database.notify()
 
     def edit_task(self, name: str, changes: Mapping[str, Any], by: str = COMMAND_LINE) -> Task:
-        """Change fields of a task that are not part of its terms: see `edited`.
+        """Change fields of a task that are not part of its terms: see `edited_task`.
 
         The model depends on when the task is expected to end, from the first step on: that can
         change only before there is one.
@@ -142,7 +142,7 @@ class Store:
         with self._database.writing() as connection:
             self._database.lock(task)
             before = self.log(task).task()
-            after = edited(before, changes)
+            after = edited_task(before, changes)
             pairs = {place: [*map(attrgetter(place), (before, after))] for place in EDITABLE}
             changed = {place: pair for place, pair in pairs.items() if pair[0] != pair[1]}
             late = [place for place in changed if place.startswith("stop.")]

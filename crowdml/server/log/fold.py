@@ -48,15 +48,17 @@ class Fold:
         Entries after the end of the task are ignored.
         """
         first = self.version
-        payload = [self._payload_decoder.decode(entry.payload) for entry in entries]
+        payloads = [self._payload_decoder.decode(entry.payload) for entry in entries]
         places = [
             CheckinPlace(self.terms_sha256, entry.name, entry.number or 0) for entry in entries
         ]
-        for entry, reading in zip(entries, self.mechanism.read_all(payload, places), strict=True):
+        for entry, estimates in zip(
+            entries, self.mechanism.read_all(payloads, places), strict=True
+        ):
             if self.learning.reached or self.version >= self.end:
                 break
             self.learning = self.step(
-                self.learning, reading, entry.device, entry.samples, entry.staleness
+                self.learning, estimates, entry.device, entry.samples, entry.staleness
             )
             self._reopen()
             self.active.add(entry.device)

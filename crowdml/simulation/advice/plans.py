@@ -76,7 +76,7 @@ def task_for(task: Task, devices: int, way: TaskVariant) -> Task:
     collection = spec.terms(way.mechanism, terms.n_classes)
     privacy = kind.terms.of(
         terms.privacy.wanted._replace(
-            counted=terms.n_classes > 0,
+            has_labels=terms.n_classes > 0,
             heldout=int(collection.heldout * way.batch) > 0,
             checkins=way.checkins,
         )
@@ -93,7 +93,7 @@ def with_epsilon(task: Task, epsilon: float) -> Task:
         return task
     heldout = int(terms.collection.heldout * terms.collection.batch) > 0
     wanted = terms.privacy.wanted.at(epsilon)._replace(
-        counted=terms.n_classes > 0, heldout=heldout, checkins=terms.collection.checkins or 1
+        has_labels=terms.n_classes > 0, heldout=heldout, checkins=terms.collection.checkins or 1
     )
     privacy = terms.kind.terms.of(wanted)
     return msgspec.structs.replace(task, terms=msgspec.structs.replace(terms, privacy=privacy))

@@ -213,7 +213,7 @@ export const DIRECTION = {
 };
 
 /** @type {(share: RoleShare, promise: PrivacyPromise) => Phrase} */
-function sentenceOf({ role, n, of, truth }, { directions, counted, tolerance }) {
+function sentenceOf({ role, n, of, truth }, { directions, hasLabels, tolerance }) {
   const values = { n, of, directions, times: times(truth), tolerance: rounded(tolerance) };
   if (role === "train") {
     return n === of
@@ -235,7 +235,7 @@ function sentenceOf({ role, n, of, truth }, { directions, counted, tolerance }) 
       values,
     );
   }
-  return counted
+  return hasLabels
     ? phrase(
         "In {n} of {of} check-ins it sends only whether the model was right about one of your " +
           "samples. What it sends is true {times}; otherwise it is the opposite.",

@@ -18,6 +18,7 @@ from crowdml.checks.mechanisms import AlikeSamples
 from crowdml.errors import InvalidInput
 from crowdml.privacy import (
     ALL_TRAIN,
+    CheckinEstimates,
     CheckinPlace,
     Choice,
     Codebook,
@@ -26,7 +27,6 @@ from crowdml.privacy import (
     DirectionMessage,
     Implausible,
     NoiseEvent,
-    Reading,
     Role,
     Roles,
     Unit,
@@ -484,7 +484,7 @@ def test_what_is_counted_at_an_error() -> None:
     )
     for error in (0.0, 0.2, 1.0):
         says_wrong = (1 - error) * right + error * wrong
-        found = made.counted_at(error, 50)
+        found = made.error_count_law(error, 50)
         assert found.mean == pytest.approx(50 * says_wrong)
         assert found.noise + found.sampling == pytest.approx(50 * says_wrong * (1 - says_wrong))
         assert found.noise == pytest.approx(50 * right * (1 - right)), "where no truth is unsure"
@@ -494,13 +494,13 @@ def test_what_a_reading_counts() -> None:
     """Check that each role changes only its own sums."""
     made = mechanism()
     evaluated = made.read(DirectionMessage(1, wrong=1), place(made, Role.EVALUATE))
-    assert evaluated == Reading(evaluated=1, errors=evaluated.errors, counted=1)
+    assert evaluated == CheckinEstimates(evaluated=1, errors=evaluated.errors, reported_errors=1)
     counted = made.read(DirectionMessage(1, answer=2), place(made, Role.COUNT))
-    assert counted == Reading(labels=counted.labels, labelled=1)
+    assert counted == CheckinEstimates(labels=counted.labels, labelled=1)
     assert len(counted.labels) == 3
     assert sum(counted.labels) == pytest.approx(1.0)
     trained = made.read(DirectionMessage(1, direction=3), place(made))
-    assert trained == Reading(g=trained.g)
+    assert trained == CheckinEstimates(g=trained.g)
 
 
 def readings(made: DirectionMechanism, g: Array, n: int) -> Array:
@@ -609,11 +609,11 @@ def test_many_are_read_as_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     places = [CheckinPlace(TERMS, f"device-{i}", 1) for i in range(40)]
     roles = [made.roles.of(place) for place in places]
     assert set(roles) == set(Role)
-    payload = [sent(role, i % made.choice_of(role).k) for i, role in enumerate(roles)]
-    alone = [made.read(one, place) for one, place in zip(payload, places, strict=True)]
+    payloads = [sent(role, i % made.choice_of(role).k) for i, role in enumerate(roles)]
+    alone = [made.read(payload, place) for payload, place in zip(payloads, places, strict=True)]
     for rows in (1, 7, 1000):
         monkeypatch.setattr(codebook, "CHUNK", rows * made.size)
-        together = list(made.read_all(payload, places))
+        together = list(made.read_all(payloads, places))
         assert len(together) == len(alone)
         for one, other in zip(together, alone, strict=True):
             assert one[1:] == other[1:]
@@ -663,7 +663,12 @@ def test_what_is_known_beforehand() -> None:
     assert made.truths == {role: made.choice_of(role).p for role in Role}
     trains = mechanism(roles=Roles())
     assert list(trains.truths) == [Role.TRAIN]
-    assert (made.evaluates, made.counts, trains.evaluates, trains.counts) == (1, 1, 0, 0)
+    assert (made.evaluates, made.counts_labels, trains.evaluates, trains.counts_labels) == (
+        1,
+        1,
+        0,
+        0,
+    )
     explicit: dict[str, Any] = {
         "n_classes": 0,
         "batch": 1,
