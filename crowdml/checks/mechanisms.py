@@ -102,8 +102,9 @@ def check_mechanism(
 
     That is what `crowdml audit` is for. With the system's generator a correct
     mechanism fails with a probability of less than 1e-7: comparisons are at a level of 1e-10, and
-    some forty honest check-ins are put to a gate that may reject each with a probability of 1e-9. An
-    estimate that is off by 10 % of S is found, unless the noise is so large that it does not matter.
+    some forty honest check-ins are put to a gate that may reject each with a probability of 1e-9.
+    An estimate that is off by 10 % of S is found, unless the noise is so large that it does not
+    matter.
 
     Args:
         mechanism: Any implementation of `crowdml.privacy.Mechanism`.

@@ -30,7 +30,7 @@ from crowdml.device.outcome import Outcome
 from crowdml.device.routines import write_checkin
 from crowdml.device.sources import (
     SourceCounts,
-    SourcePlace,
+    SourceCursor,
     features_of,
     feed,
     read_inputs,
@@ -54,7 +54,7 @@ __all__ = [
     "PastError",
     "RightCount",
     "SourceCounts",
-    "SourcePlace",
+    "SourceCursor",
     "Statement",
     "TermsOffer",
     "Transport",

@@ -1,6 +1,6 @@
 """Read samples from files, standard input and sensor apps; and, in `mqtt`, from topics.
 
-A source hands samples to a device and remembers its place, so that no sample is taken twice.
+A source hands samples to a device and remembers its position, so that no sample is taken twice.
 """
 
 from crowdml.device.sources.address import (
@@ -13,7 +13,7 @@ from crowdml.device.sources.address import (
     read_phone_address,
 )
 from crowdml.device.sources.feed import MOST_BAD, SourceCounts, feed
-from crowdml.device.sources.files import SourcePlace, read_source
+from crowdml.device.sources.files import SourceCursor, read_source
 from crowdml.device.sources.first_rows import FirstRowsCheck, doubt_about
 from crowdml.device.sources.form import SampleForm
 from crowdml.device.sources.formats import FORMATS
@@ -40,7 +40,7 @@ __all__ = [
     "Pipe",
     "SampleForm",
     "SourceCounts",
-    "SourcePlace",
+    "SourceCursor",
     "TopicAddress",
     "doubt_about",
     "features_of",

@@ -98,17 +98,17 @@ class Fold:
         """Return the model to export: w, or the average of iterates where the task asks for it."""
         return self.step.optimizer.model(self.learning.optimizer, self.w)
 
-    def reopen_at(self, places: str) -> None:
+    def reopen_at(self, versions: str) -> None:
         """Set after which check-ins the owner reopened the task, which had ended there.
 
         A task that had ended by T_max goes on for T_max more check-ins.
 
         """
-        self._reopened = frozenset(map(int, places.split()))
+        self._reopened = frozenset(map(int, versions.split()))
         self.end = self.task.t_max
-        for place in sorted(self._reopened):
-            if place >= self.end:
-                self.end = place + self.task.t_max
+        for version in sorted(self._reopened):
+            if version >= self.end:
+                self.end = version + self.task.t_max
         self._reopen()
 
     def _reopen(self) -> None:
