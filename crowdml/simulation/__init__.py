@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         pilot_advice,
     )
     from crowdml.simulation.baselines import central_batch, error_rate, guess_error, perturb
+    from crowdml.simulation.crowd_settings import Crowd, Learning, StartPoint
     from crowdml.simulation.curve import Curve
     from crowdml.simulation.datasets import (
         Dataset,
@@ -27,8 +28,16 @@ if TYPE_CHECKING:
         set_aside,
     )
     from crowdml.simulation.fold import FoldInputs, fold_slowly, learn
+    from crowdml.simulation.learning_setup import (
+        LearningSetup,
+        make_model,
+        make_stand_in,
+        model_for,
+        scale_of,
+    )
     from crowdml.simulation.notebook import ProgressBar
     from crowdml.simulation.plan import APPROACHES, Plan
+    from crowdml.simulation.plan_file import CurveSettings, PlanFile, read_plan, read_settings
     from crowdml.simulation.plot import (
         COLOURS,
         NotebookFigure,
@@ -39,7 +48,6 @@ if TYPE_CHECKING:
         save,
     )
     from crowdml.simulation.results import Results
-    from crowdml.simulation.rule import Rule, make_model, make_stand_in, model_for, scale_of
     from crowdml.simulation.schedule import (
         Arrivals,
         Delay,
@@ -53,8 +61,6 @@ if TYPE_CHECKING:
         person_by_person,
         uniform_delay,
     )
-    from crowdml.simulation.setting import PlanFile, Setting, read_plan, read_settings
-    from crowdml.simulation.settings import Crowd, Learning, StartPoint
     from crowdml.simulation.trial import Data, spent
     from crowdml.simulation.trials import simulate
     from crowdml.simulation.tuning import tune, validation_split
@@ -66,6 +72,7 @@ __all__ = [
     "Arrivals",
     "Crowd",
     "Curve",
+    "CurveSettings",
     "Data",
     "Dataset",
     "Delay",
@@ -73,6 +80,7 @@ __all__ = [
     "ExpectedCrowd",
     "FoldInputs",
     "Learning",
+    "LearningSetup",
     "NotebookFigure",
     "Option",
     "PilotAdvice",
@@ -81,9 +89,7 @@ __all__ = [
     "Presence",
     "ProgressBar",
     "Results",
-    "Rule",
     "Schedule",
-    "Setting",
     "StartPoint",
     "advise",
     "central_batch",

@@ -19,7 +19,7 @@ from crowdml.simulation import (
     simulate,
 )
 from crowdml.simulation.decentral import decentralized
-from crowdml.simulation.rule import make_model
+from crowdml.simulation.learning_setup import make_model
 from crowdml.types import Array
 from tests.simulation.toy import classes, numbers
 

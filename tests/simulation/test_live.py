@@ -14,7 +14,7 @@ from crowdml.server.database.entry import LogEntry
 from crowdml.server.log.fold import Fold
 from crowdml.simulation import Learning
 from crowdml.simulation.fold import checkin_step
-from crowdml.simulation.rule import Rule
+from crowdml.simulation.learning_setup import LearningSetup
 from crowdml.simulation.schedule.undelayed import one_by_one
 from tests.simulation.toy import numbers
 from tests.support.servers import make_task
@@ -75,7 +75,7 @@ def test_a_planned_and_a_live_crowd_agree(mechanism: str, kind: str) -> None:
     task, learning = task_and_learning(mechanism, kind)
     made, terms = task.terms.mechanism(), terms_hash(task.terms.text)
     schedule = one_by_one(CHECKINS * TRAINING, TRAINING)._replace(checkins=CHECKINS // DEVICES)
-    step = checkin_step(learning, Rule.of(learning, data, schedule))
+    step = checkin_step(learning, LearningSetup.of(learning, data, schedule))
     fold, chance = Fold(task, terms), SystemChance()
     state, rng = step.start(fold.model.size), np.random.default_rng(0)
     unlimited = step._replace(limit=None)

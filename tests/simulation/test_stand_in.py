@@ -14,7 +14,7 @@ from crowdml.privacy import ALL_TRAIN, CheckinPlace, Choice, DirectionMechanism
 from crowdml.privacy.direction.stand_in import draw_pulls
 from crowdml.simulation import Dataset, Learning
 from crowdml.simulation.fold import fold_slowly, learn
-from crowdml.simulation.rule import make_model, make_stand_in
+from crowdml.simulation.learning_setup import make_model, make_stand_in
 from crowdml.simulation.schedule.undelayed import one_by_one
 from crowdml.types import Array, Ints
 

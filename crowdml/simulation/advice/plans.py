@@ -9,10 +9,10 @@ from crowdml.privacy import Unit
 from crowdml.protocol import MECHANISMS, CollectionSpec, OptimizerSpec, Task
 from crowdml.simulation.advice.advice import LIARS, ExpectedCrowd, Option
 from crowdml.simulation.advice.interval import error_interval
+from crowdml.simulation.crowd_settings import Crowd, Learning
 from crowdml.simulation.curve import Curve
 from crowdml.simulation.plan import Plan
 from crowdml.simulation.schedule import Presence, uniform_delay
-from crowdml.simulation.settings import Crowd, Learning
 
 MOST_SAMPLES = 400_000
 MOST_NUMBERS = 8_000_000
