@@ -43,8 +43,6 @@ if TYPE_CHECKING:
         NotebookFigure,
         check_format,
         draw_curves,
-        draw_epsilons,
-        draw_options,
         save,
     )
     from crowdml.simulation.results import Results
@@ -96,8 +94,6 @@ __all__ = [
     "check_format",
     "constant_delay",
     "draw_curves",
-    "draw_epsilons",
-    "draw_options",
     "error_rate",
     "exponential_delay",
     "fold_slowly",

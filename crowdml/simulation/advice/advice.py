@@ -179,7 +179,7 @@ class Advice:
 
     def plot(self, title: str = "") -> "Figure":
         """Draw a bar for each option, between guessing and all data in one place."""
-        from crowdml.simulation.plot import draw_options
+        from crowdml.simulation.advice.plot import draw_options
 
         return draw_options(self, title)
 
