@@ -1,7 +1,7 @@
 """Run Algorithm 1 on a device: buffer, outbox, the three routines, transport, sources, sensing."""
 
 from crowdml.device.agreement import Agreement, Parameters
-from crowdml.device.contribution import PastError, describe_contribution
+from crowdml.device.contribution import describe_contribution
 from crowdml.device.device import Device
 from crowdml.device.enrolment import (
     JoinOptions,
@@ -28,14 +28,7 @@ from crowdml.device.network import (
 )
 from crowdml.device.outcome import Outcome
 from crowdml.device.routines import write_checkin
-from crowdml.device.sources import (
-    SourceCounts,
-    SourceCursor,
-    features_of,
-    feed,
-    read_inputs,
-    read_source,
-)
+from crowdml.device.sources import SourceCounts, features_of, feed, read_inputs
 from crowdml.device.storage import Account, AccountEntry, DeviceStore, Statement, default_file
 from crowdml.device.waiting import Waiting
 
@@ -51,10 +44,8 @@ __all__ = [
     "JoinOptions",
     "Outcome",
     "Parameters",
-    "PastError",
     "RightCount",
     "SourceCounts",
-    "SourceCursor",
     "Statement",
     "TermsOffer",
     "Transport",
@@ -73,7 +64,6 @@ __all__ = [
     "pin",
     "read_inputs",
     "read_link",
-    "read_source",
     "read_terms",
     "rejoin",
     "set_label",

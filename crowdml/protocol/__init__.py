@@ -37,7 +37,7 @@ from crowdml.protocol.openapi import openapi
 from crowdml.protocol.promise import LEVELS, Promise
 from crowdml.protocol.review import MISSING, FieldRule, Review, field_rule, fields_of
 from crowdml.protocol.rules import name_is_taken
-from crowdml.protocol.start import StartReach, StartSpec, StartTerms
+from crowdml.protocol.start import StartReach
 from crowdml.protocol.task import (
     COUNTERS,
     EDITABLE,
@@ -46,7 +46,6 @@ from crowdml.protocol.task import (
     TASK_HEAD,
     CollectionSpec,
     OptimizerSpec,
-    StartFile,
     Task,
     TaskFile,
     TomlValue,
@@ -116,10 +115,7 @@ __all__ = [
     "Review",
     "Sensor",
     "SensorKind",
-    "StartFile",
     "StartReach",
-    "StartSpec",
-    "StartTerms",
     "State",
     "Statistics",
     "Target",

@@ -9,14 +9,13 @@ if TYPE_CHECKING:
         Advice,
         EpsilonOption,
         ExpectedCrowd,
-        Option,
         PilotAdvice,
         advise,
         hold_out,
         load_samples,
         pilot_advice,
     )
-    from crowdml.simulation.baselines import central_batch, error_rate, guess_error, perturb
+    from crowdml.simulation.baselines import central_batch, error_rate, guess_error
     from crowdml.simulation.crowd_settings import Crowd, Learning, StartPoint
     from crowdml.simulation.curve import Curve
     from crowdml.simulation.datasets import (
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
         scale_of,
     )
     from crowdml.simulation.notebook import ProgressBar
-    from crowdml.simulation.plan import APPROACHES, Plan
+    from crowdml.simulation.plan import Plan
     from crowdml.simulation.plan_file import CurveSettings, PlanFile, read_plan, read_settings
     from crowdml.simulation.plot import (
         COLOURS,
@@ -48,7 +47,6 @@ if TYPE_CHECKING:
     from crowdml.simulation.results import Results
     from crowdml.simulation.schedule import (
         Arrivals,
-        Delay,
         Presence,
         Schedule,
         constant_delay,
@@ -61,10 +59,9 @@ if TYPE_CHECKING:
     )
     from crowdml.simulation.trial import Data, spent
     from crowdml.simulation.trials import simulate
-    from crowdml.simulation.tuning import tune, validation_split
+    from crowdml.simulation.tuning import tune
 
 __all__ = [
-    "APPROACHES",
     "COLOURS",
     "Advice",
     "Arrivals",
@@ -73,14 +70,12 @@ __all__ = [
     "CurveSettings",
     "Data",
     "Dataset",
-    "Delay",
     "EpsilonOption",
     "ExpectedCrowd",
     "FoldInputs",
     "Learning",
     "LearningSetup",
     "NotebookFigure",
-    "Option",
     "PilotAdvice",
     "Plan",
     "PlanFile",
@@ -111,7 +106,6 @@ __all__ = [
     "model_for",
     "one_by_one",
     "person_by_person",
-    "perturb",
     "pilot_advice",
     "read_plan",
     "read_settings",
@@ -123,7 +117,6 @@ __all__ = [
     "spent",
     "tune",
     "uniform_delay",
-    "validation_split",
 ]
 
 # Data sets and baselines need no compiler, so the demo can use them without one.

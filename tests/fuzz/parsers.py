@@ -24,21 +24,16 @@ from crowdml.device.sources.address import (
 )
 from crowdml.device.sources.feed import SourceCounts
 from crowdml.device.sources.form import SampleForm
-from crowdml.device.sources.formats import (
-    FORMATS,
-    Batch,
-    Format,
-    JsonObjects,
-    Phyphox,
-    settings_link,
-)
+from crowdml.device.sources.formats import FORMATS, Batch, JsonObjects, Phyphox, settings_link
+from crowdml.device.sources.formats.batch import Format
 from crowdml.device.sources.listener import LARGEST, RequestHandler
 from crowdml.device.sources.message_receiver import MessageReceiver
 from crowdml.device.sources.recording import read_readings
 from crowdml.device.sources.stream import Stream
 from crowdml.errors import CrowdmlError
 from crowdml.learnt import read_model, read_start
-from crowdml.pilot import read_pilot, read_rows
+from crowdml.pilot import read_pilot
+from crowdml.pilot.rows import read_rows
 from crowdml.portal.pages.owner.posted import parse_form, parse_upload
 from crowdml.privacy import CheckinPlace, Implausible
 from crowdml.protocol import (

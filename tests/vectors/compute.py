@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from crowdml.device import PastError, RightCount, course, describe_contribution, for_you
+from crowdml.device import RightCount, course, describe_contribution, for_you
 from crowdml.device.agreement import require_successor
+from crowdml.device.contribution import PastError
 from crowdml.device.enrolment import default_limits
 from crowdml.device.sources import SampleForm
 from crowdml.device.sources.sensing import Sensing

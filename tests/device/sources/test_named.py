@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from crowdml.device import SourceCursor, read_source
 from crowdml.device.sources import SampleForm, feed, read_inputs
+from crowdml.device.sources.files import SourceCursor, read_source
 from crowdml.device.sources.mqtt.broker import TopicMessage
 from crowdml.device.sources.mqtt.topic import _Reader
 from crowdml.errors import InvalidInput, InvalidSample

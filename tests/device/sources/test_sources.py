@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from crowdml.device import SourceCursor, read_source
+from crowdml.device.sources.files import SourceCursor, read_source
 from crowdml.device.sources.form import SampleForm
 from crowdml.device.storage.position import Position
 from crowdml.errors import InvalidInput, InvalidSample

@@ -1,6 +1,6 @@
 """Parse what sensor apps send: each format turns a message into readings and labels."""
 
-from crowdml.device.sources.formats.batch import SECOND, Batch, Format, LabelEvent, SensorReading
+from crowdml.device.sources.formats.batch import SECOND, Batch, Format
 from crowdml.device.sources.formats.owntracks import OwnTracks
 from crowdml.device.sources.formats.phyphox import Phyphox
 from crowdml.device.sources.formats.sensor_logger import SensorLogger
@@ -21,14 +21,8 @@ __all__ = [
     "LONGEST_OBJECT",
     "SECOND",
     "Batch",
-    "Format",
     "JsonObjects",
-    "LabelEvent",
-    "OwnTracks",
     "Phyphox",
     "SensorLogger",
-    "SensorReading",
-    "StateStream",
-    "Termux",
     "settings_link",
 ]
