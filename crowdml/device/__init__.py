@@ -7,11 +7,11 @@ from crowdml.device.enrolment import (
     JoinOptions,
     TermsOffer,
     default_limits,
-    pin,
+    fetch_certificate,
     read_terms,
     rejoin,
 )
-from crowdml.device.for_you import RightCount, bars, course, for_you
+from crowdml.device.for_you import RightCount, draw_bars, for_you, shares_over_time
 from crowdml.device.identity import Identity
 from crowdml.device.label import set_label
 from crowdml.device.loading import load_model
@@ -23,7 +23,7 @@ from crowdml.device.network import (
     fingerprint_of,
     read_link,
     trust_only,
-    untrusted,
+    untrusted_error,
     why_unreachable,
 )
 from crowdml.device.outcome import Outcome
@@ -50,25 +50,25 @@ __all__ = [
     "TermsOffer",
     "Transport",
     "Waiting",
-    "bars",
     "connect",
-    "course",
     "default_file",
     "default_limits",
     "describe_contribution",
+    "draw_bars",
     "features_of",
     "feed",
+    "fetch_certificate",
     "fingerprint_of",
     "for_you",
     "load_model",
-    "pin",
     "read_inputs",
     "read_link",
     "read_terms",
     "rejoin",
     "set_label",
+    "shares_over_time",
     "trust_only",
-    "untrusted",
+    "untrusted_error",
     "why_unreachable",
     "write_checkin",
 ]

@@ -168,7 +168,7 @@ class Mechanism(Protocol):
         return 1
 
     @property
-    def truths(self) -> Mapping[Role, float]:
+    def truth_probability(self) -> Mapping[Role, float]:
         """Return for each role the probability of sending a number that fits the samples best.
 
         The result is empty where check-ins have no roles.

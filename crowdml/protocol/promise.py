@@ -265,14 +265,14 @@ def usual_checkins(terms: "Terms") -> int:
 
 
 def _roles(terms: "Terms", mechanism: Mechanism) -> tuple[RoleShare, ...]:
-    truths = mechanism.truths
-    if not truths:
+    truth = mechanism.truth_probability
+    if not truth:
         return ()
-    shares = {role: terms.collection.roles.share(role) for role in truths}
+    shares = {role: terms.collection.roles.share(role) for role in truth}
     of = _denominator(*(share for role, share in shares.items() if role is not Role.TRAIN))
     n = {role: max(1, nearest(share * of)) for role, share in shares.items()}
     n[Role.TRAIN] = of - sum(n.values()) + n[Role.TRAIN]
-    return tuple(RoleShare(role, n[role], of, truths[role]) for role in n)
+    return tuple(RoleShare(role, n[role], of, truth[role]) for role in n)
 
 
 def _denominator(*shares: float) -> int:

@@ -12,7 +12,7 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from crowdml.learning import LIARS, Evidence, StoppingRule
+from crowdml.learning import LIARS_TOLERATED, Evidence, StoppingRule
 from crowdml.learning.stopping import ONE, WindowSums
 from crowdml.privacy import CheckinPlace, Role, Roles
 from crowdml.protocol import Task
@@ -182,7 +182,7 @@ def earlier_stop_of(
         reports = np.bincount(who)
         means = np.bincount(who, reported_errors[end - WINDOW : end]) / reports
         variance = float(np.sum((law.noise + law.sampling) / reports))
-        if np.sum(means - (1 - LIARS) * law.mean) + z * math.sqrt(variance) <= 0:
+        if np.sum(means - (1 - LIARS_TOLERATED) * law.mean) + z * math.sqrt(variance) <= 0:
             return end
     return None
 
@@ -192,7 +192,7 @@ def earlier_single_stop_of(rule: StoppingRule, says: Bools) -> int | None:
     law, z = rule.mechanism.error_count_law(rule.error, 1), NormalDist().inv_cdf(0.999)
     wrong = np.concatenate([[0], np.cumsum(says)])
     margin = z * math.sqrt(WINDOW * (law.noise + law.sampling))
-    sums = wrong[WINDOW:] - wrong[:-WINDOW] - WINDOW * (1 - LIARS) * law.mean
+    sums = wrong[WINDOW:] - wrong[:-WINDOW] - WINDOW * (1 - LIARS_TOLERATED) * law.mean
     (stops,) = np.nonzero(sums + margin <= 0)
     return int(stops[0]) + WINDOW if len(stops) else None
 
@@ -210,7 +210,7 @@ def false_stops(epsilon: float, error: float, kind: str, in_a_row: bool, runs: i
     rules = [rule_of(epsilon, error, reports, confidence) for confidence in (0.999, 0.9)]
     stops = np.zeros((runs, 3), dtype=bool)
     for run in range(runs):
-        devices, says = bursts(kind, error, epsilon, in_a_row, LIARS, rng)
+        devices, says = bursts(kind, error, epsilon, in_a_row, LIARS_TOLERATED, rng)
         stops[run, 0] = earlier_stop_of(rules[0], devices, says) is not None
         for _, evidence in looks(rules[0], devices, says):
             sums = [window.sums for window in evidence.windows]
@@ -238,7 +238,7 @@ def noisy_false_stops(mechanism: str, epsilon: float, error: float, kind: str, r
         if mechanism == "gaussian":
             noise = rng.normal(0, scale, size)
         reported_errors = np.clip(rng.binomial(BATCH, own[devices]) + np.rint(noise), 0, BATCH)
-        lying = rng.choice(PEOPLE, round(LIARS * PEOPLE), replace=False)
+        lying = rng.choice(PEOPLE, round(LIARS_TOLERATED * PEOPLE), replace=False)
         reported_errors = np.where(np.isin(devices, lying), 0, reported_errors).astype(np.int64)
         stops[run, 0] = earlier_stop_of(rules[0], devices, reported_errors, BATCH) is not None
         for _, evidence in looks(rules[0], devices, reported_errors, BATCH):
@@ -284,7 +284,7 @@ def honest_stops(epsilon: float, error: float, end: float, reports: int, runs: i
     rule = rule_of(epsilon, error, reports)
     trusting = replace(rule)
     share = rule.expected(1).share
-    trusting._at_target[1] = rule.expected(1)._replace(share=share / (1 - LIARS))
+    trusting._at_target[1] = rule.expected(1)._replace(share=share / (1 - LIARS_TOLERATED))
     crowds = [single_reports(errors, epsilon, 0.0, rng) for _ in range(runs)]
     return [
         median_stop([earlier_single_stop_of(rule, says) for says in crowds]),

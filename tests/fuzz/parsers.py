@@ -24,7 +24,7 @@ from crowdml.device.sources.address import (
 )
 from crowdml.device.sources.feed import SourceCounts
 from crowdml.device.sources.form import SampleForm
-from crowdml.device.sources.formats import FORMATS, Batch, JsonObjects, Phyphox, settings_link
+from crowdml.device.sources.formats import APP_FORMATS, Batch, JsonObjects, Phyphox, settings_link
 from crowdml.device.sources.formats.batch import Format
 from crowdml.device.sources.listener import LARGEST, RequestHandler
 from crowdml.device.sources.message_receiver import MessageReceiver
@@ -234,14 +234,14 @@ def batches_of(parser: Format, messages: Iterable[bytes], topic: str = "") -> It
 
 @parser
 def sensor_logger(data: bytes) -> None:
-    for kind in sorted(FORMATS["sensor-logger"].kinds):
-        parser = FORMATS["sensor-logger"](kind)
+    for kind in sorted(APP_FORMATS["sensor-logger"].kinds):
+        parser = APP_FORMATS["sensor-logger"](kind)
         sensed(parser, kind, batches_of(parser, data.split(BETWEEN)))
 
 
 @parser
 def termux(data: bytes) -> None:
-    parser, objects = FORMATS["termux"]("motion"), JsonObjects()
+    parser, objects = APP_FORMATS["termux"]("motion"), JsonObjects()
     found = [each.encode() for line in lines(data) for each in objects.feed(line)]
     sensed(parser, "motion", batches_of(parser, found))
 
@@ -266,14 +266,14 @@ def phyphox(data: bytes) -> None:
 
 @parser
 def owntracks(data: bytes) -> None:
-    parser = FORMATS["owntracks"]("speed")
+    parser = APP_FORMATS["owntracks"]("speed")
     sensed(parser, "speed", batches_of(parser, data.split(BETWEEN), "owntracks/ann/phone"))
 
 
 @parser
 def statestream(data: bytes) -> None:
     """Read a topic and its state, several times."""
-    parser = FORMATS["statestream"]("light")
+    parser = APP_FORMATS["statestream"]("light")
     parts = data.split(BETWEEN)
     found: list[Batch] = []
     for topic, state in zip(parts[::2], parts[1::2], strict=False):
@@ -310,7 +310,7 @@ class Connection:
 @parser
 def request(data: bytes) -> None:
     """Read what comes on the port of a listening device: HTTP of any kind, or other bytes."""
-    parser = FORMATS["sensor-logger"]("motion")
+    parser = APP_FORMATS["sensor-logger"]("motion")
     intake: Any = SimpleNamespace(
         doubt=None,
         counts=SourceCounts(0),

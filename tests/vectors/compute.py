@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from crowdml.device import RightCount, course, describe_contribution, for_you
+from crowdml.device import RightCount, describe_contribution, for_you, shares_over_time
 from crowdml.device.agreement import require_successor
 from crowdml.device.contribution import PastError
 from crowdml.device.enrolment import default_limits
@@ -286,7 +286,7 @@ def results(case: Case) -> Case:
     errors = [PastError(*each) for each in case["errors"]]
     return {
         "for_you": said and str(said),
-        "course": course(tallies),
+        "course": shares_over_time(tallies),
         "became": [str(each) for each in describe_contribution(case["mine"], now, errors)],
     }
 

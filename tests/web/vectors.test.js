@@ -24,7 +24,7 @@ import {
   Minibatch,
   Sensing,
   Terms,
-  course,
+  sharesOverTime,
   forYou,
   limitsOf,
   lossOf,
@@ -110,7 +110,7 @@ function results(input, output) {
   const counts = input.tallies.map((/** @type {number[]} */ [right, samples]) => ({ right, samples }));
   const said = forYou(counts, input.tolerance);
   assert.equal(said && write(said), output.for_you);
-  assert.deepEqual(course(counts), output.course);
+  assert.deepEqual(sharesOverTime(counts), output.course);
   const named = (/** @type {number[] | null} */ row) => row && { value: row.at(-2), margin: row.at(-1) };
   const errors = input.errors.map((/** @type {number[]} */ row) => ({ version: row[0], ...named(row) }));
   const { state, version } = input;

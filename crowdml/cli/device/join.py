@@ -21,7 +21,7 @@ from crowdml.device import (
     TermsOffer,
     default_file,
     default_limits,
-    pin,
+    fetch_certificate,
     read_link,
     read_terms,
     rejoin,
@@ -57,7 +57,7 @@ def join(
         raise InvalidInput(
             f"--task must be the link's task {linked}, found {task!r}. Leave it out."
         )
-    certificate = pin(root, fingerprint) if fingerprint is not None else None
+    certificate = fetch_certificate(root, fingerprint) if fingerprint is not None else None
     with closing(HttpTransport(root, name, certificate, insecure_http)) as transport:
         view = transport.task()
     offer = read_terms(view, name)

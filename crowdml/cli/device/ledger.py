@@ -15,8 +15,6 @@ from crowdml.device import (
     DeviceStore,
     RightCount,
     Statement,
-    bars,
-    course,
     default_file,
     for_you,
 )
@@ -111,7 +109,7 @@ def works(terms: Terms, tallies: list[RightCount]) -> list[str]:
     said = for_you(tallies, None if terms.n_classes else terms.model.tolerance)
     if said is None:
         return []
-    row = f"Over time, from no sample to all: {bars(course(tallies))}"
+    row = f"Over time, from no sample to all: {draw_bars(shares_over_time(tallies))}"
     return [f"{said} Only this device knows it.", row]
 
 

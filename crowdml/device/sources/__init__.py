@@ -14,7 +14,7 @@ from crowdml.device.sources.address import (
 )
 from crowdml.device.sources.feed import MOST_BAD, SourceCounts, feed
 from crowdml.device.sources.form import SampleForm
-from crowdml.device.sources.formats import FORMATS
+from crowdml.device.sources.formats import APP_FORMATS
 from crowdml.device.sources.inputs import read_inputs
 from crowdml.device.sources.intake import Hint, Intake
 from crowdml.device.sources.listener import Listener
@@ -24,7 +24,7 @@ from crowdml.device.sources.pipe import Pipe
 from crowdml.device.sources.sensing import features_of
 
 __all__ = [
-    "FORMATS",
+    "APP_FORMATS",
     "MOST_BAD",
     "Hint",
     "Intake",

@@ -109,19 +109,21 @@ def feed(
         )
     )
     bad = 0
-    look = FirstRowsCheck(device, on_doubt, known=cursor.start > 0)
+    check = FirstRowsCheck(device, on_doubt, known=cursor.start > 0)
     placed = _placed(samples, cursor)
     if SourceCursor.path(source) and not cursor.start:
         # A file can be read again, so none of its samples is taken before its first rows are
         # checked.
         first = list(islice(placed, max(LOOKED_AT, device.terms.collection.batch)))
-        look.at([sample[0] for sample, _, _ in first if not isinstance(sample, InvalidSample)])
+        check.check_rows(
+            [sample[0] for sample, _, _ in first if not isinstance(sample, InvalidSample)]
+        )
         placed = chain(first, placed)
     for sample, position, line in placed:
         counts.lines = line
         on_line(counts)
         try:
-            outcome = _add(device, sample, position, line, wait, look)
+            outcome = _add(device, sample, position, line, wait, check)
         except InvalidSample as error:
             if strict:
                 raise
@@ -159,11 +161,11 @@ def _add(
     position: Position | None,
     line: int,
     wait: float,
-    look: FirstRowsCheck,
+    check: FirstRowsCheck,
 ) -> Outcome:
     if isinstance(sample, InvalidSample):
         raise sample
-    look.before(sample[0])
+    check.check_before_checkin(sample[0])
     try:
         outcome = device.add(*sample, position)
         # With nothing left to send, another run has made room; that run may fill the buffer again.

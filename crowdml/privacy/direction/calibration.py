@@ -128,7 +128,7 @@ class DirectionCalibration(Mechanism):
         return self.roles.counters > 0
 
     @property
-    def truths(self) -> dict[Role, float]:
+    def truth_probability(self) -> dict[Role, float]:
         return {role: self.choice_of(role).p for role in Role if self.roles.share(role) > 0}
 
     @property

@@ -100,7 +100,7 @@ class Published:
 
     @property
     def _reports_both(self) -> bool:
-        together = self.mechanism.evaluates and not self.mechanism.truths
+        together = self.mechanism.evaluates and not self.mechanism.truth_probability
         return together and self.learnt is not self.w
 
     @cached_property

@@ -7,7 +7,7 @@ import msgspec
 
 from crowdml.privacy import Unit
 from crowdml.protocol import MECHANISMS, CollectionSpec, OptimizerSpec, Task
-from crowdml.simulation.advice.advice import LIARS, ExpectedCrowd, Option
+from crowdml.simulation.advice.advice import LIARS_SIMULATED, ExpectedCrowd, Option
 from crowdml.simulation.advice.interval import error_interval
 from crowdml.simulation.crowd_settings import Crowd, Learning
 from crowdml.simulation.curve import Curve
@@ -143,8 +143,8 @@ def plan_for(task: Task, expected: ExpectedCrowd, devices: int) -> Plan:
 
 
 def with_liars(plan: Plan) -> Plan:
-    """Return the same plan for a crowd in which the share `LIARS` of the devices lies."""
-    return replace(plan, crowd=replace(plan.crowd, liars=LIARS))
+    """Return the same plan for a crowd in which the share `LIARS_SIMULATED` of the devices lies."""
+    return replace(plan, crowd=replace(plan.crowd, liars=LIARS_SIMULATED))
 
 
 def option_of(task: Task, way: TaskVariant, curve: Curve) -> Option:

@@ -660,9 +660,9 @@ def test_what_is_known_beforehand() -> None:
     assert made.length == pytest.approx(0.3 * 5 / 5)
     assert [mechanism(k=k).private_bytes for k in (1000, 1001)] == [3, 4]
     assert made.effort == 1001 * 6
-    assert made.truths == {role: made.choice_of(role).p for role in Role}
+    assert made.truth_probability == {role: made.choice_of(role).p for role in Role}
     trains = mechanism(roles=Roles())
-    assert list(trains.truths) == [Role.TRAIN]
+    assert list(trains.truth_probability) == [Role.TRAIN]
     assert (made.evaluates, made.counts_labels, trains.evaluates, trains.counts_labels) == (
         1,
         1,

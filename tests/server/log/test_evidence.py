@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crowdml.learning import LIARS, Evidence, StoppingRule
+from crowdml.learning import LIARS_TOLERATED, Evidence, StoppingRule
 from crowdml.privacy import NoiseMechanism
 from crowdml.protocol import State, Task
 from crowdml.server import Store
@@ -132,7 +132,7 @@ def test_a_device_counts_once_however_often_it_reports() -> None:
 def test_lies_of_one_in_twenty_are_in_the_margin() -> None:
     """Check liars without noise, where the rest is at the target exactly."""
     seen = evidence()
-    n_liars = int(LIARS * 200)
+    n_liars = int(LIARS_TOLERATED * 200)
     for device in range(200):
         seen = seen.with_report(device, 0 if device < n_liars else 50, 100)
     assert not seen.conclusive

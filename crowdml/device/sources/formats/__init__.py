@@ -8,7 +8,7 @@ from crowdml.device.sources.formats.sensor_logger_link import settings_link
 from crowdml.device.sources.formats.statestream import StateStream
 from crowdml.device.sources.formats.termux import LONGEST_OBJECT, JsonObjects, Termux
 
-FORMATS: dict[str, type[Format]] = {
+APP_FORMATS: dict[str, type[Format]] = {
     "owntracks": OwnTracks,
     "phyphox": Phyphox,
     "sensor-logger": SensorLogger,
@@ -17,7 +17,7 @@ FORMATS: dict[str, type[Format]] = {
 }
 
 __all__ = [
-    "FORMATS",
+    "APP_FORMATS",
     "LONGEST_OBJECT",
     "SECOND",
     "Batch",
