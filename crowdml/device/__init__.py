@@ -1,4 +1,9 @@
-"""Run Algorithm 1 on a device: buffer, outbox, the three routines, transport, sources, sensing."""
+"""Run Algorithm 1 on a device: the buffer, the outbox and the three routines.
+
+The command line, the demo, the checks and programs of participants call `Device`. `sources` reads
+samples, `network` reaches the server, and `storage` keeps everything in one SQLite file. Only
+`agreement` and `routines` see samples and mechanism together; nothing here imports the server.
+"""
 
 from crowdml.device.agreement import Agreement, Parameters
 from crowdml.device.contribution import describe_contribution

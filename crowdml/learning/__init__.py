@@ -1,4 +1,9 @@
-"""Compute what one check-in does, as a pure function that server and simulator both call."""
+"""Compute what one check-in does, as a pure function that server and simulator both call.
+
+`CheckinStep` takes a state and what the mechanism read from a payload, and returns the next state.
+Nodes must agree bit by bit on what they compute from one log, so nothing here reads a clock, draws
+a random number or changes its input. `simulation/compiled` repeats the step and must follow.
+"""
 
 from crowdml.learning.error_band import error_now
 from crowdml.learning.evidence import Evidence

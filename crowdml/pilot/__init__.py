@@ -1,4 +1,9 @@
-"""Use a pilot: samples that the owner may use openly, to fill in a task and its start."""
+"""Use a pilot: samples that the owner may use openly, to fill in a task and its start.
+
+The command `task new` calls `draft_task`, and the owner's pages run that command. The simulator and
+the demo call `fit_start`. The owner may use a pilot openly, so nothing here adds noise, and samples
+of participants must never come here.
+"""
 
 from crowdml.pilot.fit import choose_folds, fit_start
 from crowdml.pilot.reading import MOST_BYTES, check_size, draft_task, read_pilot

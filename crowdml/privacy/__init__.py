@@ -1,4 +1,9 @@
-"""Hide samples before anything leaves a device: mechanisms, exact noise, events, the ledger."""
+"""Decide what may leave a device: mechanisms, exact noise, events, the ledger.
+
+`direction/` and `noise/` are the mechanisms; everything else is shared. The device makes payloads
+here, and the server reads them. A change that affects what is drawn or sent needs a proof in
+docs/privacy.md and an audit.
+"""
 
 from crowdml.privacy.chance import Chance, RandomIndex, SystemChance
 from crowdml.privacy.choice import LARGEST_CHOICE, Choice, best_closest

@@ -1,4 +1,9 @@
-"""Define what device and server share: tasks, terms, messages, problems, the OpenAPI document."""
+"""Define what device and server share: tasks, terms, messages, problems, the OpenAPI document.
+
+Both sides import it, and it imports neither. Raw samples have no type here. A field of the terms is
+part of the hash that participants agree to, and three devices read it: change the browser, the
+one-file device, docs/protocol.md and the vectors together.
+"""
 
 from crowdml.protocol.features import (
     GAP_SECONDS,

@@ -1,4 +1,9 @@
-"""Simulate a crowd in arrays: first who checks in when, then what is learnt."""
+"""Simulate a crowd in arrays: first who checks in when, then what is learnt.
+
+The command line, the planner, the reproduction and notebooks call `simulate` and `advise`. It uses
+the server's step and the stand-ins of mechanisms, and its random numbers are fast, not secure.
+Never use it on samples of participants.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -16,7 +16,9 @@ from crowdml.device import (
     RightCount,
     Statement,
     default_file,
+    draw_bars,
     for_you,
+    shares_over_time,
 )
 from crowdml.errors import DeviceError
 from crowdml.privacy import Ledger, Limits, Unit

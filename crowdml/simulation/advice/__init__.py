@@ -1,4 +1,8 @@
-"""Simulate a crowd before anybody is asked: will it learn, and with which settings?"""
+"""Simulate a crowd before anybody is asked: will it learn, and with which settings?
+
+The command `plan` and the owner's planner call `advise` and `pilot_advice`. It imports the rest of
+the simulator, which does not know it.
+"""
 
 from crowdml.simulation.advice.advice import Advice, ExpectedCrowd, Option
 from crowdml.simulation.advice.cross_fitting import hold_out

@@ -1,4 +1,8 @@
-"""Load data sets, real ones by name and a user's own by path, and deal samples to devices."""
+"""Load data sets, real ones by name and a user's own by path, and deal samples to devices.
+
+The simulator, the demo and the reproduction call `load_dataset`, or a loader of one data set. Files
+are fetched once and checked by their hash. A loader does not know who simulates its data.
+"""
 
 from crowdml.simulation.datasets.activity import load_activity, on_label_change
 from crowdml.simulation.datasets.dataset import Dataset

@@ -1,4 +1,9 @@
-"""Parse what sensor apps send: each format turns a message into readings and labels."""
+"""Parse what sensor apps send: each format turns a message into readings and labels.
+
+`Intake` looks a format up in `APP_FORMATS` by its name, and gives it each message. A format neither
+opens connections nor touches the device's file. Messages come from outside, so every new format
+needs cases in `tests/fuzz`.
+"""
 
 from crowdml.device.sources.formats.batch import SECOND, Batch, Format
 from crowdml.device.sources.formats.owntracks import OwnTracks
