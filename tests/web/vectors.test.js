@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { requireSuccessor } from "../../crowdml/web/agreement.js";
 import { decodeParameters } from "../../crowdml/web/codec.js";
 import { FEATURES } from "../../crowdml/web/columns.js";
-import { probabilityInWords, errorInWords, estimateInWords, significant } from "../../crowdml/web/figures.js";
+import { errorInWords, estimateInWords, probabilityInWords, significant } from "../../crowdml/web/figures.js";
 import { boundFeatures, checkTarget, targetOf } from "../../crowdml/web/features.js";
 import { chooseGrid, quantize, sensitivitySteps } from "../../crowdml/web/grid.js";
 import { readdirSync } from "node:fs";

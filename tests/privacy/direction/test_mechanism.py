@@ -475,7 +475,7 @@ def test_the_variance_of_an_error_report(
         assert variance[0] == pytest.approx(exact, rel=1e-9)
 
 
-def test_what_is_counted_at_an_error() -> None:
+def test_the_law_of_reported_errors() -> None:
     """Check the mean and the variance of how many of n people send "wrong", from the exact law."""
     made = mechanism(1.3)
     where = place(made, Role.EVALUATE)
