@@ -193,7 +193,7 @@ def audit_pair(
         claimed = _claimed(pair, [each for side in payloads for each in side])
         proved = lower_bound_of_numbers(a[:, 0], b[:, 0], claimed, false_alarm)
         return {pair.name: _finding(loss, proved, len(a), trials, false_alarm / 2)}
-    sides = [pair.mechanism.odds(side, pair.minibatches(), pair.place) for side in payloads]
+    sides = [pair.mechanism.odds(side, pair.minibatches(), pair.key) for side in payloads]
     scores = {
         part: (claim, (one, sides[1][part][1])) for part, (claim, one) in sides[0].items()
     } | {"repeats": (loss, _repeats(a[:, 0], b[:, 0]))}
@@ -209,7 +209,7 @@ def audit_pair(
 def _claimed(pair: Pair, payloads: list[Any]) -> Array:
     """Return the claimed log P/P' of each number that was sent, and 0 for the others."""
     one_of_each = {pair.mechanism.secrets(each)[0]: each for each in payloads}
-    odds = pair.mechanism.odds(list(one_of_each.values()), pair.minibatches(), pair.place)
+    odds = pair.mechanism.odds(list(one_of_each.values()), pair.minibatches(), pair.key)
     scores = np.zeros(1 + max(one_of_each))
     scores[list(one_of_each)] = odds["checkin"][1]
     return scores
@@ -295,6 +295,6 @@ def audit_person(
 def _scores(pair: Pair, transcripts: list[Transcript]) -> Array:
     """Return log P/P' of each transcript, by the laws that are claimed for its messages."""
     payloads = [_read(pair, body) for each in transcripts for body in each]
-    _, scores = pair.mechanism.odds(payloads, pair.minibatches(), pair.place)["checkin"]
+    _, scores = pair.mechanism.odds(payloads, pair.minibatches(), pair.key)["checkin"]
     whose = np.repeat(np.arange(len(transcripts)), [len(each) for each in transcripts])
     return np.bincount(whose, scores).astype(float)

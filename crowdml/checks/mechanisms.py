@@ -11,7 +11,7 @@ from crowdml.errors import InvalidInput
 from crowdml.privacy import (
     Chance,
     CheckinEstimates,
-    CheckinPlace,
+    CheckinKey,
     Mechanism,
     MinibatchView,
     SystemChance,
@@ -82,12 +82,12 @@ class MechanismCase:
         label = max(self.n_classes - 1, 0) if last else 0
         return AlikeSamples(g, np.full(self.size, w), n, label, not last, self.n_classes)
 
-    def place(self, i: int) -> CheckinPlace:
-        return CheckinPlace("5e" * 32, f"device-{i}", 1)
+    def key(self, i: int) -> CheckinKey:
+        return CheckinKey("5e" * 32, f"device-{i}", 1)
 
-    def make_payload(self, minibatch: MinibatchView, place: CheckinPlace) -> msgspec.Struct:
-        event = self.mechanism.event(minibatch.n_samples, place)
-        return self.mechanism.make_payload(minibatch, event, place, self.chance)
+    def make_payload(self, minibatch: MinibatchView, key: CheckinKey) -> msgspec.Struct:
+        event = self.mechanism.event(minibatch.n_samples, key)
+        return self.mechanism.make_payload(minibatch, event, key, self.chance)
 
 
 def check_mechanism(
@@ -126,8 +126,8 @@ def _check_event(case: MechanismCase) -> None:
     """Check that the event is the same each time, and that replacing everything costs no less."""
     mechanism = case.mechanism
     for i in range(10):
-        event = mechanism.event(case.batch, case.place(i))
-        assert event == mechanism.event(case.batch, case.place(i)), "an event must not change."
+        event = mechanism.event(case.batch, case.key(i))
+        assert event == mechanism.event(case.batch, case.key(i)), "an event must not change."
         one, whole = event.loss.total, event.whole_loss.total
         assert event.unit is mechanism.unit, f"the unit must be one, found {event.unit}."
         assert 0 < one <= whole, f"a check-in must cost something, found {one} and {whole}."
@@ -137,10 +137,10 @@ def _check_event(case: MechanismCase) -> None:
 
 def _check_round_trip(case: MechanismCase) -> None:
     """Check that every payload has its type and size and is plausible, whatever the samples are."""
-    mechanism, places = case.mechanism, (case.place(i) for i in range(10**6))
+    mechanism, keys = case.mechanism, (case.key(i) for i in range(10**6))
     for minibatch in _extremes(case):
-        place = next(places)
-        payload = case.make_payload(minibatch, place)
+        key = next(keys)
+        payload = case.make_payload(minibatch, key)
         assert type(payload) is mechanism.payload_type, (
             f"it must make a {mechanism.payload_type}, found {payload}."
         )
@@ -151,8 +151,8 @@ def _check_round_trip(case: MechanismCase) -> None:
         assert msgspec.json.decode(body, type=mechanism.payload_type) == payload, (
             "it must fit its type."
         )
-        mechanism.check(payload, place)
-        _check_shape(case, mechanism.read(payload, place))
+        mechanism.check(payload, key)
+        _check_shape(case, mechanism.read(payload, key))
 
 
 def _extremes(case: MechanismCase) -> Iterator[MinibatchView]:
@@ -183,17 +183,17 @@ def _check_own_event(case: MechanismCase) -> None:
     An event does not name its device, so events of two devices may be equal or differ only in what
     is sent; each spends what the ledger approved.
     """
-    mechanism, place = case.mechanism, case.place(0)
+    mechanism, key = case.mechanism, case.key(0)
     minibatch = case.minibatch(np.zeros(case.size), case.batch, last=False)
-    own = mechanism.event(case.batch, place)
-    others = [mechanism.event(case.batch + 1, place)]
-    others += [mechanism.event(case.batch, place._replace(number=2))]
+    own = mechanism.event(case.batch, key)
+    others = [mechanism.event(case.batch + 1, key)]
+    others += [mechanism.event(case.batch, key._replace(number=2))]
     others = [other for other in others if other != own]
     assert others, "events of different check-ins must differ."
     untouched: Chance = NoRandomness()  # type: ignore[assignment]
     for other in others:
         try:
-            mechanism.make_payload(minibatch, other, place, untouched)
+            mechanism.make_payload(minibatch, other, key, untouched)
         except InvalidInput:
             continue
         raise AssertionError(f"{other} must be refused where {own} is the check-in's own.")
@@ -211,8 +211,8 @@ def _check_readings(case: MechanismCase, last: bool, length: float) -> None:
     g *= length * mechanism.length / np.linalg.norm(g, mechanism.norm)
     minibatch = case.minibatch(g, case.batch, last)
     all_estimates = [
-        mechanism.read(case.make_payload(minibatch, place), place)
-        for place in (case.place(i) for i in range(TRIALS))
+        mechanism.read(case.make_payload(minibatch, key), key)
+        for key in (case.key(i) for i in range(TRIALS))
     ]
     trained = [estimates.g for estimates in all_estimates if estimates.g is not None]
     if trained:

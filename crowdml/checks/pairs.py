@@ -10,7 +10,7 @@ import numpy as np
 from crowdml.models import Minibatch
 from crowdml.privacy import (
     CheckinEvent,
-    CheckinPlace,
+    CheckinKey,
     Ledger,
     Mechanism,
     Role,
@@ -69,12 +69,12 @@ class Pair:
         return self.terms.mechanism()
 
     @property
-    def place(self) -> CheckinPlace:
-        return CheckinPlace(terms_hash(self.terms.text), self.device, self.number)
+    def key(self) -> CheckinKey:
+        return CheckinKey(terms_hash(self.terms.text), self.device, self.number)
 
     @property
     def event(self) -> CheckinEvent:
-        return self.mechanism.event(len(self.sides[0]), self.place)
+        return self.mechanism.event(len(self.sides[0]), self.key)
 
     @property
     def before(self) -> Ledger:
@@ -123,7 +123,7 @@ def opposites(
     w = (0.0,) * len(labels)
     name = mechanism if role is Role.TRAIN else role.value
     pairs = (Pair(name, terms, f"device-{i}", w, sides) for i in range(10**6))
-    return next(pair for pair in pairs if terms.collection.roles.of(pair.place) is role)
+    return next(pair for pair in pairs if terms.collection.roles.of(pair.key) is role)
 
 
 def person(mechanism: str, epsilon: float, directions: int | None = None) -> list[Pair]:
@@ -142,7 +142,7 @@ def person(mechanism: str, epsilon: float, directions: int | None = None) -> lis
         pairs = [
             Pair("person", terms, f"device-{i}", (0.0, 0.0), sides, 1 + n) for n in range(CHECKINS)
         ]
-        if all(pair.mechanism.role(pair.place) in (None, Role.TRAIN) for pair in pairs):
+        if all(pair.mechanism.role(pair.key) in (None, Role.TRAIN) for pair in pairs):
             return pairs
     raise AssertionError("most check-ins train.")
 

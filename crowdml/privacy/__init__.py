@@ -6,6 +6,7 @@ docs/privacy.md and an audit.
 """
 
 from crowdml.privacy.chance import Chance, RandomIndex, SystemChance
+from crowdml.privacy.checkin_key import CheckinKey
 from crowdml.privacy.choice import LARGEST_CHOICE, Choice, best_closest
 from crowdml.privacy.direction import Codebook, DirectionMechanism, DirectionMessage, role_of
 from crowdml.privacy.events import (
@@ -31,7 +32,6 @@ from crowdml.privacy.noise import (
     sensitivity_steps,
 )
 from crowdml.privacy.noise_source import ExactNoise, NoiseSource
-from crowdml.privacy.place import CheckinPlace
 from crowdml.privacy.roles import ALL_TRAIN, LARGEST_SHARE, Roles
 from crowdml.privacy.shown import Dial, HidingPicture, Hills, ShownMessage, WatchedMinibatch
 from crowdml.privacy.stand_in import UNLIMITED, StandIn
@@ -48,7 +48,7 @@ __all__ = [
     "Chance",
     "CheckinEstimates",
     "CheckinEvent",
-    "CheckinPlace",
+    "CheckinKey",
     "Choice",
     "Codebook",
     "Dial",

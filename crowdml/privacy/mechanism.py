@@ -8,10 +8,10 @@ import msgspec
 from crowdml.errors import InvalidInput
 from crowdml.phrase import Phrase
 from crowdml.privacy.chance import Chance
+from crowdml.privacy.checkin_key import CheckinKey
 from crowdml.privacy.events import CheckinEvent, Role
 from crowdml.privacy.loss import Loss, Unit
 from crowdml.privacy.minibatch import MinibatchView
-from crowdml.privacy.place import CheckinPlace
 from crowdml.privacy.shown import HidingPicture, ShownMessage, WatchedMinibatch
 from crowdml.privacy.stand_in import StandIn
 from crowdml.types import Array
@@ -89,15 +89,15 @@ class Mechanism(Protocol):
     def private_bytes(self) -> int:
         """Return how many bytes of a check-in depend on samples, at most."""
 
-    def event(self, n_samples: int, place: CheckinPlace) -> CheckinEvent:
+    def event(self, n_samples: int, key: CheckinKey) -> CheckinEvent:
         """Make the event of a check-in with `n_samples` samples, before anything is sent."""
 
-    def role(self, place: CheckinPlace) -> Role | None:
-        """Return the role of the check-in at a place, by a public rule; None without roles."""
+    def role(self, key: CheckinKey) -> Role | None:
+        """Return the role of the check-in with this key, by a public rule; None without roles."""
         return None
 
     def make_payload(
-        self, minibatch: MinibatchView, event: CheckinEvent, place: CheckinPlace, chance: Chance
+        self, minibatch: MinibatchView, event: CheckinEvent, key: CheckinKey, chance: Chance
     ) -> msgspec.Struct:
         """Make the payload of a minibatch, which spends exactly the event.
 
@@ -105,17 +105,17 @@ class Mechanism(Protocol):
         another check-in or mechanism is rejected.
         """
 
-    def check(self, payload: Any, place: CheckinPlace) -> None:
-        """Raise `Implausible` unless an honest device at this place could have sent the payload."""
+    def check(self, payload: Any, key: CheckinKey) -> None:
+        """Raise `Implausible` unless an honest device could have sent the payload with this key."""
 
-    def read(self, payload: Any, place: CheckinPlace) -> CheckinEstimates:
+    def read(self, payload: Any, key: CheckinKey) -> CheckinEstimates:
         """Read a payload on the server."""
 
     def read_all(
-        self, payloads: Sequence[Any], places: Sequence[CheckinPlace]
+        self, payloads: Sequence[Any], keys: Sequence[CheckinKey]
     ) -> Iterator[CheckinEstimates]:
         """Read many payloads, which may be faster than reading each alone."""
-        return map(self.read, payloads, places)
+        return map(self.read, payloads, keys)
 
     # Known before any check-in
 
@@ -192,7 +192,7 @@ class Mechanism(Protocol):
         """Return a picture of how a check-in with `n_samples` samples is hidden at some ε."""
 
     def show(
-        self, payload: Any, minibatch: WatchedMinibatch, place: CheckinPlace, labels: Sequence[str]
+        self, payload: Any, minibatch: WatchedMinibatch, key: CheckinKey, labels: Sequence[str]
     ) -> ShownMessage:
         """Return what an example shows: what was asked of the minibatch, and what was sent."""
 
@@ -200,7 +200,7 @@ class Mechanism(Protocol):
         """Return the numbers in a payload that depend on samples."""
 
     def odds(
-        self, payloads: Sequence[Any], sides: Sequence[MinibatchView], place: CheckinPlace
+        self, payloads: Sequence[Any], sides: Sequence[MinibatchView], key: CheckinKey
     ) -> dict[str, tuple[Loss, Array]]:
         """Return for each part of some payloads its claimed cost, and log P/P′ of each payload.
 

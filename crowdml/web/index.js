@@ -3,6 +3,7 @@
 export { Agreement, taskEnded } from "./agreement.js";
 export { errorNow, publicResults, describeContribution } from "./contribution.js";
 export { Chance } from "./chance.js";
+export { checkinKeyOf } from "./checkin_key.js";
 export { makeFeatures } from "./columns.js";
 export { Device, GIVE_UP_ON } from "./device.js";
 export { limitsOf, readTerms } from "./enrolment.js";
@@ -16,7 +17,6 @@ export { Minibatch, choose } from "./minibatch.js";
 export { MODELS } from "./models/index.js";
 export { Outcome } from "./outcome.js";
 export { phrase, write } from "./phrase.js";
-export { placeOf } from "./place.js";
 export { Sensing, featuresOf } from "./sensing.js";
 export { startPhrase } from "./start.js";
 export { DeviceStore } from "./store.js";

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from crowdml.privacy import CheckinEstimates, CheckinPlace, Choice, Codebook, best_closest
+from crowdml.privacy import CheckinEstimates, CheckinKey, Choice, Codebook, best_closest
 from crowdml.simulation import Crowd, Dataset, Learning, LearningSetup, load_dataset
 from crowdml.simulation.fold import checkin_step
 from crowdml.simulation.trial import prepare
@@ -61,7 +61,7 @@ def pushed(enrolments: int, size: int, trials: int) -> float:
     best = []
     for trial in range(trials):
         names = (f"device-{trial}-{i}" for i in range(enrolments))
-        books = (Codebook(size, CheckinPlace("0" * 64, name, 1)) for name in names)
+        books = (Codebook(size, CheckinKey("0" * 64, name, 1)) for name in names)
         best.append(max(float(book.scores(aim, DIRECTIONS).max()) for book in books))
     return float(np.mean(best)) / math.sqrt(2) / choice_of(EPSILON).pull
 

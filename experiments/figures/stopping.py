@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from crowdml.learning import LIARS_TOLERATED, Evidence, StoppingRule
 from crowdml.learning.stopping import ONE, WindowSums
-from crowdml.privacy import CheckinPlace, Role, Roles
+from crowdml.privacy import CheckinKey, Role, Roles
 from crowdml.protocol import Task
 
 Bools = npt.NDArray[np.bool_]
@@ -305,7 +305,7 @@ def reports_per_checkin(
     for device in range(devices):
         sent = 0
         for number in range(1, checkins + 1):
-            if roles.of(CheckinPlace("terms", f"device-{device}", number)) is Role.EVALUATE:
+            if roles.of(CheckinKey("terms", f"device-{device}", number)) is Role.EVALUATE:
                 sent = max(sent, math.ceil(before * (number - 1))) + 1
                 reports += 1
         sent_in_total += sent

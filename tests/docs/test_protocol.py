@@ -14,7 +14,7 @@ import pytest
 from crowdml import one_file_device as standalone
 from crowdml.models import MODELS
 from crowdml.privacy import (
-    CheckinPlace,
+    CheckinKey,
     Choice,
     Codebook,
     DirectionMechanism,
@@ -203,7 +203,7 @@ def shown(name: str) -> str:
     return str(found)
 
 
-PLACE = CheckinPlace(shown("terms hash"), shown("device"), int(shown("number")))
+PLACE = CheckinKey(shown("terms hash"), shown("device"), int(shown("number")))
 
 
 def test_the_example_of_a_codeword() -> None:

@@ -35,7 +35,7 @@ from crowdml.learnt import read_model, read_start
 from crowdml.pilot import read_pilot
 from crowdml.pilot.rows import read_rows
 from crowdml.portal.pages.owner.posted import parse_form, parse_upload
-from crowdml.privacy import CheckinPlace, Implausible
+from crowdml.privacy import CheckinKey, Implausible
 from crowdml.protocol import (
     Enrol,
     Features,
@@ -87,7 +87,7 @@ def checkin(data: bytes) -> None:
         mechanism = terms.mechanism()
         with contextlib.suppress(CrowdmlError, Implausible):
             message = decode(msgspec.json.Decoder(checkin_type(mechanism.payload_type)), data)
-            mechanism.check(message, CheckinPlace("", "", 1))
+            mechanism.check(message, CheckinKey("", "", 1))
 
 
 @parser

@@ -24,7 +24,7 @@ from crowdml.privacy import (
     GAUSSIAN,
     LAPLACE,
     CheckinEvent,
-    CheckinPlace,
+    CheckinKey,
     Choice,
     Codebook,
     DirectionEvent,
@@ -168,7 +168,7 @@ def zcdp(case: Case) -> Case:
 
 
 def codebooks(case: Case) -> Case:
-    place = CheckinPlace(case["terms_sha256"], case["device"], case["number"])
+    place = CheckinKey(case["terms_sha256"], case["device"], case["number"])
     book = Codebook(case["size"], place)
     return {
         "codewords": [book.codeword(j).tolist() for j in case["which"]],
@@ -238,7 +238,7 @@ def choice(case: Case) -> Case:
 def roles(case: Case) -> Case:
     shares = Roles(case["evaluators"], case["counters"])
     mechanism = DirectionMechanism(4.0, 8, 1, size=3, n_classes=3, roles=shares)
-    place = CheckinPlace(case["terms_sha256"], case["device"], case["number"])
+    place = CheckinKey(case["terms_sha256"], case["device"], case["number"])
     return {"role": mechanism.event(1, place).role.value}
 
 
@@ -258,7 +258,7 @@ def noisy(case: Case) -> Case:
     minibatch = _Looked(case)
     event = mechanism.event(minibatch.n_samples)
     given = Given(case["noise"], case["draws"])
-    payload = mechanism.make_payload(minibatch, event, CheckinPlace("", "", 1), given)
+    payload = mechanism.make_payload(minibatch, event, CheckinKey("", "", 1), given)
     return {
         "sensitivity": {release.what: release.sensitivity for release in event.releases},
         "loss": _number(event.loss.total),
@@ -312,7 +312,7 @@ def messages(case: Case) -> Case:
     """Go the whole way from a minibatch to a message, with the random numbers given."""
     agreed = Terms.parse(case["terms"])
     sha256 = terms_hash(case["terms"])
-    place = CheckinPlace(sha256, case["device"], case["number"])
+    place = CheckinKey(sha256, case["device"], case["number"])
     exported = case["exported"] and np.array(case["exported"])
     mechanism, model = agreed.mechanism(), agreed.make_model()
     minibatch = Minibatch(model, *_arrays(case), exported)

@@ -29,7 +29,7 @@ import {
   limitsOf,
   lossOf,
   makeFeatures,
-  placeOf,
+  checkinKeyOf,
   phrase,
   termsHash,
   describeContribution,
@@ -162,7 +162,7 @@ function zcdp({ rho, delta }, { epsilon, bound }) {
 
 /** @param {any} input @param {any} output */
 async function codebooks(input, output) {
-  const { seed } = await placeOf(input.terms_sha256, input.device, input.number);
+  const { seed } = await checkinKeyOf(input.terms_sha256, input.device, input.number);
   const book = new Codebook(input.size, seed);
   const axes = Array.from({ length: input.size }, (_, i) =>
     Float64Array.from({ length: input.size }, (_, j) => Number(i === j)),
@@ -265,7 +265,7 @@ function choice({ k, t, epsilon }, output) {
 async function roles({ terms_sha256, device, number, evaluators, counters }, { role }) {
   const settings = { epsilon: 4, directions: 8, closest: 1, size: 3, nClasses: 3, batch: 1, scale: 1,
     regularization: 0, evaluators, counters }; // prettier-ignore
-  const place = await placeOf(terms_sha256, device, number);
+  const place = await checkinKeyOf(terms_sha256, device, number);
   const event = new DirectionMechanism(settings).event(1, place);
   assert.deepEqual(event, { kind: "direction", number, role, epsilon: 4 });
 }
@@ -300,7 +300,7 @@ async function noisy(input, output) {
   );
   const chance = new GivenChance(input.noise, input.draws);
   const event = mechanism.event(looked.nSamples);
-  const { payload } = mechanism.makePayload(minibatch, event, await placeOf("", "", 1), chance);
+  const { payload } = mechanism.makePayload(minibatch, event, await checkinKeyOf("", "", 1), chance);
   const { releases } = event;
   const sensitivities = Object.fromEntries(releases.map((r) => [r.what, r.sensitivity]));
   assert.deepEqual(sensitivities, output.sensitivity);

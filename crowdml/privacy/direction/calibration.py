@@ -5,11 +5,11 @@ from functools import cached_property
 from typing import ClassVar
 
 from crowdml.errors import InvalidInput
+from crowdml.privacy.checkin_key import CheckinKey
 from crowdml.privacy.choice import Choice
 from crowdml.privacy.events import DirectionEvent, Role
 from crowdml.privacy.loss import Unit
 from crowdml.privacy.mechanism import ErrorCountLaw, Mechanism
-from crowdml.privacy.place import CheckinPlace
 from crowdml.privacy.roles import ALL_TRAIN, Roles
 
 LENGTH = 0.3
@@ -74,11 +74,11 @@ class DirectionCalibration(Mechanism):
     def private_bytes(self) -> int:
         return len(str(max(self.choice_of(role).k for role in Role) - 1))
 
-    def role(self, place: CheckinPlace) -> Role:
-        return self.roles.of(place)
+    def role(self, key: CheckinKey) -> Role:
+        return self.roles.of(key)
 
-    def event(self, n_samples: int, place: CheckinPlace) -> DirectionEvent:
-        return DirectionEvent(place.number, self.role(place), self.epsilon)
+    def event(self, n_samples: int, key: CheckinKey) -> DirectionEvent:
+        return DirectionEvent(key.number, self.role(key), self.epsilon)
 
     @property
     def length(self) -> float:

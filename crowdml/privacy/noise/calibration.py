@@ -7,12 +7,12 @@ from functools import cached_property, lru_cache
 from typing import ClassVar, NamedTuple
 
 from crowdml.errors import InvalidInput
+from crowdml.privacy.checkin_key import CheckinKey
 from crowdml.privacy.events import MinibatchPart, NoiseEvent, Release
 from crowdml.privacy.laws import Law
 from crowdml.privacy.loss import Unit
 from crowdml.privacy.mechanism import ErrorCountLaw, Mechanism
 from crowdml.privacy.noise.grid import choose_grid, sensitivity_steps
-from crowdml.privacy.place import CheckinPlace
 
 INT32_MAX = 2**31 - 1
 SMALLEST, LARGEST = 1e-9, 1e6
@@ -117,7 +117,7 @@ class NoiseCalibration(Mechanism):
         """Return how many of n_s samples are held out: ⌊heldout·n_s⌋."""
         return int(self.heldout * n_samples)
 
-    def event(self, n_samples: int, place: CheckinPlace | None = None) -> NoiseEvent:
+    def event(self, n_samples: int, key: CheckinKey | None = None) -> NoiseEvent:
         n_heldout = self.n_heldout(n_samples)
         n_training = n_samples - n_heldout
         errors_on = MinibatchPart.HELDOUT if n_heldout else MinibatchPart.TRAINING

@@ -8,7 +8,7 @@ import msgspec
 
 from crowdml.errors import Rejected
 from crowdml.phrase import Phrase
-from crowdml.privacy import CheckinPlace, Role
+from crowdml.privacy import CheckinKey, Role
 from crowdml.protocol import Checkin, CheckinAnswer, State, rejected
 from crowdml.server.database import CheckinMark, DeviceRow, LogEntry, marks_of, this_minute
 from crowdml.server.log.fold import Fold
@@ -137,8 +137,8 @@ def _number_problem(
             number=number,
         )
         return rejected("wrong-number", words)
-    place = CheckinPlace(fold.terms_sha256, device.name, number)
-    if fold.task.terms.collection.roles.of(place) is Role.TRAIN:
+    key = CheckinKey(fold.terms_sha256, device.name, number)
+    if fold.task.terms.collection.roles.of(key) is Role.TRAIN:
         return None
     words = Phrase(
         "check-in {number} does not train, and needs half of the numbers before it in the log, "

@@ -9,7 +9,7 @@ import numpy as np
 
 from crowdml.learning import CheckinStep, Evidence, LearningState, Reports, Totals, error_now
 from crowdml.optim import read_state
-from crowdml.privacy import CheckinPlace, Unit
+from crowdml.privacy import CheckinKey, Unit
 from crowdml.protocol import Estimate, State, Task
 from crowdml.server.database import LogEntry
 from crowdml.server.log.active import ActiveDevices
@@ -49,12 +49,8 @@ class Fold:
         """
         first = self.version
         payloads = [self._payload_decoder.decode(entry.payload) for entry in entries]
-        places = [
-            CheckinPlace(self.terms_sha256, entry.name, entry.number or 0) for entry in entries
-        ]
-        for entry, estimates in zip(
-            entries, self.mechanism.read_all(payloads, places), strict=True
-        ):
+        keys = [CheckinKey(self.terms_sha256, entry.name, entry.number or 0) for entry in entries]
+        for entry, estimates in zip(entries, self.mechanism.read_all(payloads, keys), strict=True):
             if self.learning.reached or self.version >= self.end:
                 break
             self.learning = self.step(

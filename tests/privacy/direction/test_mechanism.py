@@ -19,7 +19,7 @@ from crowdml.errors import InvalidInput
 from crowdml.privacy import (
     ALL_TRAIN,
     CheckinEstimates,
-    CheckinPlace,
+    CheckinKey,
     Choice,
     Codebook,
     DirectionEvent,
@@ -53,8 +53,8 @@ def mechanism(epsilon: float = 1.3, k: int = 16, **more: Any) -> DirectionMechan
     return DirectionMechanism(epsilon, k, best_closest(k, epsilon), **fields)
 
 
-def place(made: DirectionMechanism, role: Role = Role.TRAIN, number: int = 1) -> CheckinPlace:
-    places = (CheckinPlace(TERMS, f"device-{i}", number) for i in range(10**6))
+def place(made: DirectionMechanism, role: Role = Role.TRAIN, number: int = 1) -> CheckinKey:
+    places = (CheckinKey(TERMS, f"device-{i}", number) for i in range(10**6))
     return next(each for each in places if made.roles.of(each) is role)
 
 
@@ -89,7 +89,7 @@ class Script:
 
 
 def payload_of(
-    made: DirectionMechanism, minibatch: AlikeSamples, where: CheckinPlace, chance: Any
+    made: DirectionMechanism, minibatch: AlikeSamples, where: CheckinKey, chance: Any
 ) -> DirectionMessage:
     return made.make_payload(minibatch, made.event(minibatch.n_samples, where), where, chance)
 
@@ -104,7 +104,7 @@ def sent(role: Role, value: int) -> DirectionMessage:
 
 
 def law(
-    made: DirectionMechanism, minibatch: AlikeSamples, where: CheckinPlace, **more: int
+    made: DirectionMechanism, minibatch: AlikeSamples, where: CheckinKey, **more: int
 ) -> list[Fraction]:
     """Compute each number's probability from all outcomes of the coin and the uniform choices."""
     role = made.roles.of(where)
@@ -135,7 +135,7 @@ def test_every_number_has_one_of_two_probabilities(
     g: Array, w: Array, device: str, turn: int, wrong: bool, label: int
 ) -> None:
     """Check the law for any samples, parameters and codebook: this is the whole proof."""
-    made, where = mechanism(regularization=0.1), CheckinPlace(TERMS, device, 1)
+    made, where = mechanism(regularization=0.1), CheckinKey(TERMS, device, 1)
     minibatch = AlikeSamples(g, w, 5, label, wrong, 3)
     numbers = {Role.TRAIN: (16, made.closest), Role.EVALUATE: (2, 1), Role.COUNT: (3, 1)}
     k, t = numbers[made.roles.of(where)]
@@ -369,7 +369,7 @@ def test_one_number_and_nothing_else_is_sent(fields: tuple[str, ...]) -> None:
 def test_the_role_does_not_depend_on_the_samples() -> None:
     made = mechanism()
     for i in range(50):
-        where = CheckinPlace(TERMS, f"device-{i}", 1)
+        where = CheckinKey(TERMS, f"device-{i}", 1)
         for minibatch in (samples(np.zeros(6)), samples(np.full(6, 1e9), n=77, wrong=True)):
             payload = payload_of(made, minibatch, where, Pseudo())
             fields = [name for name in FIELDS.values() if getattr(payload, name) is not None]
@@ -507,7 +507,7 @@ def readings(made: DirectionMechanism, g: Array, n: int) -> Array:
     """Read the gradients of n devices that have this gradient, with a fixed seed."""
     chance, found = Pseudo(), []
     for i in range(n):
-        where = CheckinPlace(TERMS, f"device-{i}", 1)
+        where = CheckinKey(TERMS, f"device-{i}", 1)
         payload = payload_of(made, samples(g), where, chance)
         reading = made.read(payload, where)
         assert reading.g is not None
@@ -558,7 +558,7 @@ def test_an_attacker_pushes_little_harder(epsilon: float) -> None:
     assert made.choice.leverage * m == pytest.approx(3.25, abs=0.005)
     dense = np.random.default_rng(5).normal(size=d)
     for aim in (dense / np.linalg.norm(dense), np.eye(d)[7]):
-        places = [CheckinPlace(TERMS, f"device-{i}", 1) for i in range(400)]
+        places = [CheckinKey(TERMS, f"device-{i}", 1) for i in range(400)]
         best = [Codebook(d, where).scores(aim, 1024).argmax() for where in places]
         pushes = [
             made.read(DirectionMessage(1, direction=int(j)), where).g @ aim
@@ -591,10 +591,10 @@ def test_a_codebook_belongs_to_a_place() -> None:
     found = {
         tuple(made.read(payload, where).g.tolist())  # type: ignore[union-attr]
         for where in (
-            CheckinPlace(TERMS, "a", 1),
-            CheckinPlace(TERMS, "a", 2),
-            CheckinPlace(TERMS, "b", 1),
-            CheckinPlace("", "a", 1),
+            CheckinKey(TERMS, "a", 1),
+            CheckinKey(TERMS, "a", 2),
+            CheckinKey(TERMS, "b", 1),
+            CheckinKey("", "a", 1),
         )
     }
     assert len(found) == 4
@@ -606,7 +606,7 @@ def test_many_are_read_as_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     The fold must not depend on groups.
     """
     made = mechanism()
-    places = [CheckinPlace(TERMS, f"device-{i}", 1) for i in range(40)]
+    places = [CheckinKey(TERMS, f"device-{i}", 1) for i in range(40)]
     roles = [made.roles.of(place) for place in places]
     assert set(roles) == set(Role)
     payloads = [sent(role, i % made.choice_of(role).k) for i, role in enumerate(roles)]
@@ -623,7 +623,7 @@ def test_many_are_read_as_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_log_of_an_earlier_version_is_named_so() -> None:
     with pytest.raises(InvalidInput, match="An earlier version of crowdml has written this log"):
-        mechanism().read(DirectionMessage(1), CheckinPlace(TERMS, "ana", 1))
+        mechanism().read(DirectionMessage(1), CheckinKey(TERMS, "ana", 1))
 
 
 def test_the_closest_come_first() -> None:

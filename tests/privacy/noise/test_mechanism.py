@@ -15,7 +15,7 @@ from crowdml.privacy import (
     GAUSSIAN,
     LAPLACE,
     Chance,
-    CheckinPlace,
+    CheckinKey,
     DirectionEvent,
     Implausible,
     Law,
@@ -33,7 +33,7 @@ from tests.privacy.pseudo import Pseudo
 from tests.privacy.spy import Spy
 
 SIZE = 6
-PLACE = CheckinPlace("00" * 32, "ana", 1)
+PLACE = CheckinKey("00" * 32, "ana", 1)
 LEVELS = Levels(gradient=0.7, errors=0.3, labels=0.13)
 LAW = pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN], ids=lambda law: law.name)
 
