@@ -20,7 +20,7 @@ import numpy as np
 
 from crowdml import one_file_device as one_file
 from crowdml.models import MODELS, Minibatch
-from crowdml.privacy import CheckinPlace, DirectionMechanism, SystemChance, bound_features
+from crowdml.privacy import CheckinKey, DirectionMechanism, SystemChance, bound_features
 
 WEB = Path(__file__).parent.parent / "crowdml" / "web"
 CLASSES, FEATURES, BATCH, BUFFER = 100, 33, 20, 200
@@ -104,9 +104,9 @@ def in_python(case: Side, k: int) -> Callable[[], object]:
         regularization=case["regularization"],
     )  # fmt: skip
     w, x, y = (np.array(case[name], dtype=float) for name in "wxy")
-    place, chance = CheckinPlace("00", "ana", 1), SystemChance()
-    event = mechanism.event(len(x), place)
-    return lambda: mechanism.make_payload(Minibatch(model, w, x, y), event, place, chance)
+    key, chance = CheckinKey("00", "ana", 1), SystemChance()
+    event = mechanism.event(len(x), key)
+    return lambda: mechanism.make_payload(Minibatch(model, w, x, y), event, key, chance)
 
 
 def in_one_file(case: Side, k: int) -> Callable[[], object]:

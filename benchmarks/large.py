@@ -19,7 +19,7 @@ from crowdml.bench.task import bench_task
 from crowdml.demo import ServerProcess
 from crowdml.device import write_checkin
 from crowdml.models import Minibatch
-from crowdml.privacy import CheckinPlace, SystemChance, bound_rows
+from crowdml.privacy import CheckinKey, SystemChance, bound_rows
 from crowdml.protocol import Task, terms_hash
 from crowdml.server import Store
 
@@ -74,9 +74,9 @@ def _checkin(task: Task, number: int) -> bytes:
     minibatch = Minibatch(
         model, np.zeros(model.size), bound_rows(x, mechanism.norm), np.zeros(BATCH)
     )
-    place = CheckinPlace(terms_hash(task.terms.text), "device", number)
-    event = mechanism.event(BATCH, place)
-    checkin = write_checkin(mechanism, minibatch, event, place, SystemChance(), version=0)
+    key = CheckinKey(terms_hash(task.terms.text), "device", number)
+    event = mechanism.event(BATCH, key)
+    checkin = write_checkin(mechanism, minibatch, event, key, SystemChance(), version=0)
     return msgspec.json.encode(checkin)
 
 

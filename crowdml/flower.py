@@ -21,7 +21,7 @@ from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.privacy import (
     Chance,
     CheckinEvent,
-    CheckinPlace,
+    CheckinKey,
     DirectionMechanism,
     Ledger,
     Limits,
@@ -128,20 +128,20 @@ class DirectionMod:
         try:
             sent = _sent(message)
             mechanism = self.mechanism(sum(array.size for array in _real(sent).values()))
-            place, event = self._spend(mechanism, context)
+            key, event = self._spend(mechanism, context)
         except CrowdmlError as error:
             from flwr.app import Error, Message
 
             return Message(Error(code=PRECONDITION, reason=str(error)), reply_to=message)
         update = _Update(_update(message, context, call_next, sent))
-        payload = mechanism.make_payload(update, event, place, self.chance)
-        estimate = mechanism.read(payload, place).g
+        payload = mechanism.make_payload(update, event, key, self.chance)
+        estimate = mechanism.read(payload, key).g
         assert estimate is not None
         return _reply(message, sent, estimate)
 
     def _spend(
         self, mechanism: DirectionMechanism, context: "Context"
-    ) -> tuple[CheckinPlace, CheckinEvent]:
+    ) -> tuple[CheckinKey, CheckinEvent]:
         """Charge the ledger, on disk, before anything is computed that could be sent."""
         words = f"flower {mechanism}"
         limits = Limits(per_sample=self.epsilon, per_device=self.epsilon)
@@ -149,16 +149,14 @@ class DirectionMod:
             while True:
                 before = account.statement.entries
                 number = len(before) + 1
-                place = CheckinPlace(
-                    sha256(words.encode()).hexdigest(), str(context.node_id), number
-                )
-                event = mechanism.event(1, place)
+                key = CheckinKey(sha256(words.encode()).hexdigest(), str(context.node_id), number)
+                event = mechanism.event(1, key)
                 Ledger.of(payload.event for payload in before).require(event, limits)
                 run = AccountEntry("flower", f"run {context.run_id}", True, event)
                 # Otherwise another process has sent this number in the meantime.
                 with suppress(sqlite3.IntegrityError):
                     account.book(f"flower {number}", run)
-                    return place, event
+                    return key, event
 
     def _account(self, partition: Any) -> Account:
         return Account(self.folder if partition is None else self.folder / f"partition-{partition}")

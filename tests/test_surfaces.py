@@ -4,6 +4,7 @@ import ast
 import importlib
 import inspect
 import pkgutil
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeGuard
@@ -80,6 +81,25 @@ def test_what_is_shown_is_sorted_and_there() -> None:
             shown = getattr(module, "__all__", [])
             assert list(shown) == sorted(set(shown), key=order), file
             assert [each for each in shown if not hasattr(module, each)] == [], file
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a docstring.
+
+    >>> sentences("Say what. Say who calls it.")
+    ['Say what.', 'Say who calls it.']
+    """
+    return re.split(r"(?<=[.!?])\s+", text.strip())
+
+
+def test_a_room_says_what_it_holds_and_who_calls_it() -> None:
+    rooms = [file for file in FILES if file.name == "__init__.py"]
+    short = [
+        str(file.parent.relative_to(ROOT.parent))
+        for file in rooms
+        if len(sentences(ast.get_docstring(ast.parse(file.read_text())) or "")) < 2
+    ]
+    assert not short, f"need a second sentence in their docstring: {', '.join(short)}"
 
 
 @pytest.mark.parametrize("name", ["checks", "device", "models", "optim", "privacy", "protocol"])

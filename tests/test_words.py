@@ -91,7 +91,7 @@ class Finding(NamedTuple):
         return f"{self.file}:{self.line}: “{self.phrase}”: write {self.instead}"
 
 
-ALLOWED: dict[tuple[str, str], str] = {}
+ALLOWED: dict[tuple[str, str], str] = {("pyproject.toml", "datasets"): "the name of a room"}
 """Phrases that may stay in a file, each with the reason. An entry that is not needed fails."""
 
 HIDDEN = "\0"

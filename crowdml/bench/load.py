@@ -17,7 +17,7 @@ import numpy as np
 
 from crowdml.bench.task import BATCH, CLASSES, FEATURES, bench_task
 from crowdml.models import Minibatch
-from crowdml.privacy import CheckinPlace, SystemChance, bound_rows
+from crowdml.privacy import CheckinKey, SystemChance, bound_rows
 from crowdml.protocol import terms_hash
 from crowdml.server.operation import run_loop
 
@@ -209,10 +209,10 @@ def _body(task: str) -> str:
     mechanism, model, rng = terms.mechanism(), terms.make_model(), np.random.default_rng(0)
     x, y = rng.random((BATCH, FEATURES)), rng.integers(CLASSES, size=BATCH).astype(float)
     minibatch = Minibatch(model, np.zeros(model.size), bound_rows(x, mechanism.norm), y)
-    place = CheckinPlace(terms_hash(terms.text), "device", 1)
-    event = mechanism.event(BATCH, place)
-    payload = mechanism.make_payload(minibatch, event, place, SystemChance())
-    message = {"id": "ID", "version": 0, "terms": place.terms_sha256}
+    key = CheckinKey(terms_hash(terms.text), "device", 1)
+    event = mechanism.event(BATCH, key)
+    payload = mechanism.make_payload(minibatch, event, key, SystemChance())
+    message = {"id": "ID", "version": 0, "terms": key.terms_sha256}
     message |= msgspec.structs.asdict(payload)
     if "number" in message:
         message["number"] = "NUMBER"

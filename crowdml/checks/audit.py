@@ -184,16 +184,16 @@ def audit_pair(
     Args:
         false_alarm: The probability that a bound is above the true ε.
     """
-    payload = [
+    payloads = [
         [_read(pair, body) for (body,) in side] for side in program.transcripts(pair, trials, step)
     ]
-    a, b = (np.array([pair.mechanism.secrets(each) for each in side]) for side in payload)
+    a, b = (np.array([pair.mechanism.secrets(each) for each in side]) for side in payloads)
     loss = pair.event.loss
     if a.shape[1] == 1:
-        claimed = _claimed(pair, [each for side in payload for each in side])
+        claimed = _claimed(pair, [each for side in payloads for each in side])
         proved = lower_bound_of_numbers(a[:, 0], b[:, 0], claimed, false_alarm)
         return {pair.name: _finding(loss, proved, len(a), trials, false_alarm / 2)}
-    sides = [pair.mechanism.odds(side, pair.minibatches(), pair.place) for side in payload]
+    sides = [pair.mechanism.odds(side, pair.minibatches(), pair.key) for side in payloads]
     scores = {
         part: (claim, (one, sides[1][part][1])) for part, (claim, one) in sides[0].items()
     } | {"repeats": (loss, _repeats(a[:, 0], b[:, 0]))}
@@ -206,10 +206,10 @@ def audit_pair(
     }
 
 
-def _claimed(pair: Pair, payload: list[Any]) -> Array:
+def _claimed(pair: Pair, payloads: list[Any]) -> Array:
     """Return the claimed log P/P' of each number that was sent, and 0 for the others."""
-    one_of_each = {pair.mechanism.secrets(each)[0]: each for each in payload}
-    odds = pair.mechanism.odds(list(one_of_each.values()), pair.minibatches(), pair.place)
+    one_of_each = {pair.mechanism.secrets(each)[0]: each for each in payloads}
+    odds = pair.mechanism.odds(list(one_of_each.values()), pair.minibatches(), pair.key)
     scores = np.zeros(1 + max(one_of_each))
     scores[list(one_of_each)] = odds["checkin"][1]
     return scores
@@ -294,7 +294,7 @@ def audit_person(
 
 def _scores(pair: Pair, transcripts: list[Transcript]) -> Array:
     """Return log P/P' of each transcript, by the laws that are claimed for its messages."""
-    payload = [_read(pair, body) for each in transcripts for body in each]
-    _, scores = pair.mechanism.odds(payload, pair.minibatches(), pair.place)["checkin"]
+    payloads = [_read(pair, body) for each in transcripts for body in each]
+    _, scores = pair.mechanism.odds(payloads, pair.minibatches(), pair.key)["checkin"]
     whose = np.repeat(np.arange(len(transcripts)), [len(each) for each in transcripts])
     return np.bincount(whose, scores).astype(float)

@@ -19,7 +19,7 @@ const agreement = await Agreement.of({
 });
 let ledger = new Ledger();
 let approval = await agreement.approve(ledger, sides[0].length);
-while (approval.place.number < number) {
+while (approval.key.number < number) {
   ledger = new Ledger([...ledger.events, approval.event]);
   approval = await agreement.approve(ledger, sides[0].length);
 }

@@ -10,10 +10,10 @@ import numpy as np
 from crowdml.errors import InvalidInput
 from crowdml.privacy import (
     Chance,
-    CheckinPlace,
+    CheckinEstimates,
+    CheckinKey,
     Mechanism,
     MinibatchView,
-    Reading,
     SystemChance,
     Unit,
 )
@@ -82,12 +82,12 @@ class MechanismCase:
         label = max(self.n_classes - 1, 0) if last else 0
         return AlikeSamples(g, np.full(self.size, w), n, label, not last, self.n_classes)
 
-    def place(self, i: int) -> CheckinPlace:
-        return CheckinPlace("5e" * 32, f"device-{i}", 1)
+    def key(self, i: int) -> CheckinKey:
+        return CheckinKey("5e" * 32, f"device-{i}", 1)
 
-    def make_payload(self, minibatch: MinibatchView, place: CheckinPlace) -> msgspec.Struct:
-        event = self.mechanism.event(minibatch.n_samples, place)
-        return self.mechanism.make_payload(minibatch, event, place, self.chance)
+    def make_payload(self, minibatch: MinibatchView, key: CheckinKey) -> msgspec.Struct:
+        event = self.mechanism.event(minibatch.n_samples, key)
+        return self.mechanism.make_payload(minibatch, event, key, self.chance)
 
 
 def check_mechanism(
@@ -102,8 +102,9 @@ def check_mechanism(
 
     That is what `crowdml audit` is for. With the system's generator a correct
     mechanism fails with a probability of less than 1e-7: comparisons are at a level of 1e-10, and
-    some forty honest check-ins are put to a gate that may reject each with a probability of 1e-9. A
-    reading that is off by 10 % of S is found, unless the noise is so large that it does not matter.
+    some forty honest check-ins are put to a gate that may reject each with a probability of 1e-9.
+    An estimate that is off by 10 % of S is found, unless the noise is so large that it does not
+    matter.
 
     Args:
         mechanism: Any implementation of `crowdml.privacy.Mechanism`.
@@ -125,8 +126,8 @@ def _check_event(case: MechanismCase) -> None:
     """Check that the event is the same each time, and that replacing everything costs no less."""
     mechanism = case.mechanism
     for i in range(10):
-        event = mechanism.event(case.batch, case.place(i))
-        assert event == mechanism.event(case.batch, case.place(i)), "an event must not change."
+        event = mechanism.event(case.batch, case.key(i))
+        assert event == mechanism.event(case.batch, case.key(i)), "an event must not change."
         one, whole = event.loss.total, event.whole_loss.total
         assert event.unit is mechanism.unit, f"the unit must be one, found {event.unit}."
         assert 0 < one <= whole, f"a check-in must cost something, found {one} and {whole}."
@@ -136,10 +137,10 @@ def _check_event(case: MechanismCase) -> None:
 
 def _check_round_trip(case: MechanismCase) -> None:
     """Check that every payload has its type and size and is plausible, whatever the samples are."""
-    mechanism, places = case.mechanism, (case.place(i) for i in range(10**6))
+    mechanism, keys = case.mechanism, (case.key(i) for i in range(10**6))
     for minibatch in _extremes(case):
-        place = next(places)
-        payload = case.make_payload(minibatch, place)
+        key = next(keys)
+        payload = case.make_payload(minibatch, key)
         assert type(payload) is mechanism.payload_type, (
             f"it must make a {mechanism.payload_type}, found {payload}."
         )
@@ -150,8 +151,8 @@ def _check_round_trip(case: MechanismCase) -> None:
         assert msgspec.json.decode(body, type=mechanism.payload_type) == payload, (
             "it must fit its type."
         )
-        mechanism.check(payload, place)
-        _check_shape(case, mechanism.read(payload, place))
+        mechanism.check(payload, key)
+        _check_shape(case, mechanism.read(payload, key))
 
 
 def _extremes(case: MechanismCase) -> Iterator[MinibatchView]:
@@ -163,15 +164,17 @@ def _extremes(case: MechanismCase) -> Iterator[MinibatchView]:
                 yield case.minibatch(g, n, last=True, w=-w)
 
 
-def _check_shape(case: MechanismCase, reading: Reading) -> None:
-    if reading.g is not None:
-        assert reading.g.shape == (case.size,), f"g must be {case.size} numbers, found {reading.g}."
-        assert np.isfinite(reading.g).all(), f"g must be finite, found {reading.g}."
-    read = reading.g is not None or reading.evaluated or reading.labelled
-    assert read, f"nothing was read: {reading}."
-    expected = case.n_classes if reading.labelled else 0
-    if not case.n_classes or reading.labelled:
-        assert len(reading.labels) == expected, f"labels must be {expected}, found {reading}."
+def _check_shape(case: MechanismCase, estimates: CheckinEstimates) -> None:
+    if estimates.g is not None:
+        assert estimates.g.shape == (case.size,), (
+            f"g must be {case.size} numbers, found {estimates.g}."
+        )
+        assert np.isfinite(estimates.g).all(), f"g must be finite, found {estimates.g}."
+    read = estimates.g is not None or estimates.evaluated or estimates.labelled
+    assert read, f"nothing was read: {estimates}."
+    expected = case.n_classes if estimates.labelled else 0
+    if not case.n_classes or estimates.labelled:
+        assert len(estimates.labels) == expected, f"labels must be {expected}, found {estimates}."
 
 
 def _check_own_event(case: MechanismCase) -> None:
@@ -180,24 +183,24 @@ def _check_own_event(case: MechanismCase) -> None:
     An event does not name its device, so events of two devices may be equal or differ only in what
     is sent; each spends what the ledger approved.
     """
-    mechanism, place = case.mechanism, case.place(0)
+    mechanism, key = case.mechanism, case.key(0)
     minibatch = case.minibatch(np.zeros(case.size), case.batch, last=False)
-    own = mechanism.event(case.batch, place)
-    others = [mechanism.event(case.batch + 1, place)]
-    others += [mechanism.event(case.batch, place._replace(number=2))]
+    own = mechanism.event(case.batch, key)
+    others = [mechanism.event(case.batch + 1, key)]
+    others += [mechanism.event(case.batch, key._replace(number=2))]
     others = [other for other in others if other != own]
     assert others, "events of different check-ins must differ."
     untouched: Chance = NoRandomness()  # type: ignore[assignment]
     for other in others:
         try:
-            mechanism.make_payload(minibatch, other, place, untouched)
+            mechanism.make_payload(minibatch, other, key, untouched)
         except InvalidInput:
             continue
         raise AssertionError(f"{other} must be refused where {own} is the check-in's own.")
 
 
 def _check_readings(case: MechanismCase, last: bool, length: float) -> None:
-    """Check that readings are right on average over many devices, and as noisy as stated.
+    """Check that estimates are right on average over many devices, and as noisy as stated.
 
     Args:
         last: Which label the samples have; see `MechanismCase.minibatch`.
@@ -207,20 +210,20 @@ def _check_readings(case: MechanismCase, last: bool, length: float) -> None:
     g = np.linspace(-0.7, 1.0, case.size)
     g *= length * mechanism.length / np.linalg.norm(g, mechanism.norm)
     minibatch = case.minibatch(g, case.batch, last)
-    readings = [
-        mechanism.read(case.make_payload(minibatch, place), place)
-        for place in (case.place(i) for i in range(TRIALS))
+    all_estimates = [
+        mechanism.read(case.make_payload(minibatch, key), key)
+        for key in (case.key(i) for i in range(TRIALS))
     ]
-    trained = [reading.g for reading in readings if reading.g is not None]
+    trained = [estimates.g for estimates in all_estimates if estimates.g is not None]
     if trained:
         expected = shrunk(g, mechanism.length, mechanism.norm)
         _check_gradients(mechanism, np.array(trained), expected)
         if length >= 1:  # A shorter length may be sent at random, which is noise too.
             _check_energy(mechanism, np.array(trained), expected)
-    evaluated = [reading for reading in readings if reading.evaluated]
+    evaluated = [estimates for estimates in all_estimates if estimates.evaluated]
     if evaluated:
         _check_errors(mechanism, evaluated, minibatch)
-    labelled = [reading for reading in readings if reading.labelled]
+    labelled = [estimates for estimates in all_estimates if estimates.labelled]
     if labelled:
         _check_labels(mechanism, labelled, minibatch)
 
@@ -238,17 +241,21 @@ def _check_energy(mechanism: Mechanism, found: Array, expected: Array) -> None:
     _require_mean("the energy of the noise", energy, mechanism.noise_energy, room)
 
 
-def _check_errors(mechanism: Mechanism, found: list[Reading], minibatch: AlikeSamples) -> None:
+def _check_errors(
+    mechanism: Mechanism, found: list[CheckinEstimates], minibatch: AlikeSamples
+) -> None:
     n, variance = found[0].evaluated, mechanism.error_variance
-    errors = np.array([reading.errors for reading in found]) - n * minibatch.wrong
+    errors = np.array([estimates.errors for estimates in found]) - n * minibatch.wrong
     _require_mean("errors", errors, 0.0, 1e-3, variance)
     _require_mean("the variance of errors", errors**2, variance, 1e-3, variance)
 
 
-def _check_labels(mechanism: Mechanism, found: list[Reading], minibatch: AlikeSamples) -> None:
+def _check_labels(
+    mechanism: Mechanism, found: list[CheckinEstimates], minibatch: AlikeSamples
+) -> None:
     labelled, variance = found[0].labelled, mechanism.label_variance
     for k in range(minibatch.n_classes):
-        counts = np.array([reading.labels[k] for reading in found])
+        counts = np.array([estimates.labels[k] for estimates in found])
         noise = counts - labelled * (k == minibatch.label)
         _require_mean(f"label {k}", noise, 0.0, 1e-3, variance)
         # `label_variance` is the variance of the noisiest label.

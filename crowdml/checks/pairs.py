@@ -10,7 +10,7 @@ import numpy as np
 from crowdml.models import Minibatch
 from crowdml.privacy import (
     CheckinEvent,
-    CheckinPlace,
+    CheckinKey,
     Ledger,
     Mechanism,
     Role,
@@ -69,12 +69,12 @@ class Pair:
         return self.terms.mechanism()
 
     @property
-    def place(self) -> CheckinPlace:
-        return CheckinPlace(terms_hash(self.terms.text), self.device, self.number)
+    def key(self) -> CheckinKey:
+        return CheckinKey(terms_hash(self.terms.text), self.device, self.number)
 
     @property
     def event(self) -> CheckinEvent:
-        return self.mechanism.event(len(self.sides[0]), self.place)
+        return self.mechanism.event(len(self.sides[0]), self.key)
 
     @property
     def before(self) -> Ledger:
@@ -123,7 +123,7 @@ def opposites(
     w = (0.0,) * len(labels)
     name = mechanism if role is Role.TRAIN else role.value
     pairs = (Pair(name, terms, f"device-{i}", w, sides) for i in range(10**6))
-    return next(pair for pair in pairs if terms.collection.roles.of(pair.place) is role)
+    return next(pair for pair in pairs if terms.collection.roles.of(pair.key) is role)
 
 
 def person(mechanism: str, epsilon: float, directions: int | None = None) -> list[Pair]:
@@ -142,7 +142,7 @@ def person(mechanism: str, epsilon: float, directions: int | None = None) -> lis
         pairs = [
             Pair("person", terms, f"device-{i}", (0.0, 0.0), sides, 1 + n) for n in range(CHECKINS)
         ]
-        if all(pair.mechanism.role(pair.place) in (None, Role.TRAIN) for pair in pairs):
+        if all(pair.mechanism.role(pair.key) in (None, Role.TRAIN) for pair in pairs):
             return pairs
     raise AssertionError("most check-ins train.")
 
@@ -160,7 +160,7 @@ def replaced(mechanism: str, epsilon: float, delta: float | None = None) -> Iter
     """
     counts = COUNTS * epsilon
     labels = WantedPrivacy(epsilon, errors=counts, labels=counts, delta=delta)
-    number = WantedPrivacy(epsilon, errors=counts, counted=False, delta=delta)
+    number = WantedPrivacy(epsilon, errors=counts, has_labels=False, delta=delta)
     still = (0.0, 0.0)
 
     def last(n: int, x: float) -> tuple[Samples, Samples]:
@@ -176,9 +176,9 @@ def replaced(mechanism: str, epsilon: float, delta: float | None = None) -> Iter
 
     yield pair("gradient", number, last(2, LONG))
     yield pair("checkin", labels, turned(2, 0))
-    alone = WantedPrivacy(epsilon, heldout=True, counted=False, delta=delta)
+    alone = WantedPrivacy(epsilon, heldout=True, has_labels=False, delta=delta)
     yield pair("heldout", alone, last(3, 1.0))
-    yield pair("heldout", alone._replace(labels=counts, counted=True), turned(0, 3))
+    yield pair("heldout", alone._replace(labels=counts, has_labels=True), turned(0, 3))
 
 
 def _terms(
@@ -199,9 +199,9 @@ def _terms(
         purpose="none",
         sensors="none",
         features=Features(1),
-        target=Target(labels if wanted.counted else ()),
+        target=Target(labels if wanted.has_labels else ()),
         model=ModelTerms(
-            "softmax" if wanted.counted else "huber",
+            "softmax" if wanted.has_labels else "huber",
             clip=CLIP if "model.clip" in kind.options else None,
         ),
         privacy=kind.terms.of(wanted),

@@ -8,7 +8,7 @@ import numpy as np
 from crowdml.device import Transport, write_checkin
 from crowdml.errors import Rejected
 from crowdml.models import Minibatch
-from crowdml.privacy import CheckinPlace, Role, SystemChance
+from crowdml.privacy import CheckinKey, Role, SystemChance
 from crowdml.protocol import Checkout, Enrol, Terms, decode_parameters, terms_hash
 
 
@@ -42,7 +42,7 @@ def check_transport(transport: Transport, invite: str | None = None) -> None:
     assert tested.version == checkout.version, "what is evaluated is the exported model of now"
     assert transport.checkout(token) == (checkout, terms_sha256), "each role has its own answer"
 
-    body = empty_checkin(terms, CheckinPlace(view.terms_sha256, enrolled.device, 1), checkout)
+    body = empty_checkin(terms, CheckinKey(view.terms_sha256, enrolled.device, 1), checkout)
     answer = transport.checkin(token, body)
     assert (answer.version, answer.status) == (checkout.version + 1, "applied")
     again = transport.checkin(token, body)
@@ -60,13 +60,13 @@ def check_transport(transport: Transport, invite: str | None = None) -> None:
     transport.close()
 
 
-def empty_checkin(terms: Terms, place: CheckinPlace, checkout: Checkout) -> bytes:
+def empty_checkin(terms: Terms, key: CheckinKey, checkout: Checkout) -> bytes:
     """Make a check-in of the smallest minibatch, whose samples are all zero."""
     n, mechanism, model = terms.collection.batch, terms.mechanism(), terms.make_model()
     w = decode_parameters(checkout.parameters, model.size)
     nothing = Minibatch(model, w, np.zeros((n, model.n_features)), np.zeros(n))
-    event = mechanism.event(n, place)
-    message = write_checkin(mechanism, nothing, event, place, SystemChance(), checkout.version)
+    event = mechanism.event(n, key)
+    message = write_checkin(mechanism, nothing, event, key, SystemChance(), checkout.version)
     return msgspec.json.encode(message)
 
 

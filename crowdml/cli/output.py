@@ -17,10 +17,10 @@ def say(*lines: object, err: bool = False) -> None:
         print(visible(line), file=sys.stderr if err else sys.stdout)
 
 
-def counted(number: int, noun: str) -> str:
+def count_of(number: int, noun: str) -> str:
     """Write a number with its noun.
 
-    >>> counted(1, "check-in"), counted(2000, "check-in")
+    >>> count_of(1, "check-in"), count_of(2000, "check-in")
     ('1 check-in', '2,000 check-ins')
     """
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -12,7 +12,7 @@ import typer
 from crowdml.cli.extras import needs
 from crowdml.cli.options import FINGERPRINT, INSECURE_HTTP
 from crowdml.cli.output import say
-from crowdml.device import connect, pin, untrusted, why_unreachable
+from crowdml.device import connect, fetch_certificate, untrusted_error, why_unreachable
 from crowdml.errors import CrowdmlError, InvalidInput
 
 PATIENCE = 30.0
@@ -37,7 +37,7 @@ def program(
         return
     if not url.startswith(("https://", "http://")):
         raise InvalidInput(f"--url must begin with https:// or http://, found {url!r}.")
-    certificate = pin(url, fingerprint) if fingerprint is not None else None
+    certificate = fetch_certificate(url, fingerprint) if fingerprint is not None else None
     connection, root = connect(url, certificate, insecure_http, PATIENCE)
     with closing(connection):
         others = [
@@ -64,6 +64,6 @@ def _handed_out(connection: HTTPConnection, path: str, url: str) -> str:
             connection.close()
         return hashlib.sha256(body).hexdigest() if answer.status == 200 else ""
     except ssl.SSLCertVerificationError as error:
-        raise untrusted(error) from error
+        raise untrusted_error(error) from error
     except (OSError, ValueError, HTTPException) as error:
         raise CrowdmlError(f"cannot ask {url} for {path}: {why_unreachable(error)}.") from error

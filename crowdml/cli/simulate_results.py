@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from crowdml.simulation import Curve, Dataset, Plan, PlanFile, Results, Setting
+    from crowdml.simulation import Curve, CurveSettings, Dataset, Plan, PlanFile, Results
 
 WIDTH, GAP = 80, "  "
 SHOWN = (
@@ -149,13 +149,13 @@ class SimulationResults:
         """Pair each curve with the settings that differ from the other curves."""
         return [(self._label(setting), curve) for setting, _, curve in self._rows()]
 
-    def _label(self, setting: "Setting") -> str:
+    def _label(self, setting: "CurveSettings") -> str:
         values = {name: _text(getattr(setting, name)) for name in self.varied}
         return ", ".join(
             value if name in BY_NAME else f"{name} {value}" for name, value in values.items()
         )
 
-    def _rows(self) -> "zip[tuple[Setting, Plan, Curve]]":
+    def _rows(self) -> "zip[tuple[CurveSettings, Plan, Curve]]":
         return zip(self.settings, self.results.plans, self.results.curves, strict=True)
 
 
@@ -187,7 +187,7 @@ def _numbers(plan: "Plan", curve: "Curve") -> dict[str, Any]:
     }
 
 
-def _value(name: str, setting: "Setting", plan: "Plan") -> Any:
+def _value(name: str, setting: "CurveSettings", plan: "Plan") -> Any:
     return plan.crowd.devices if name == "devices" else getattr(setting, name)
 
 

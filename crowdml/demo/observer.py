@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from crowdml.demo.launcher import HUNG_AFTER_SECONDS
-from crowdml.device import pin, trust_only
+from crowdml.device import fetch_certificate, trust_only
 from crowdml.protocol import Statistics
 
 
@@ -17,7 +17,10 @@ class Observer:
     def __init__(self, url: str, task: str, fingerprint: str) -> None:
         parts = urlsplit(url)
         self._connection = http.client.HTTPSConnection(
-            parts.hostname or "", parts.port, timeout=10, context=trust_only(pin(url, fingerprint))
+            parts.hostname or "",
+            parts.port,
+            timeout=10,
+            context=trust_only(fetch_certificate(url, fingerprint)),
         )
         self._path = f"/v1/tasks/{task}"
 

@@ -12,7 +12,7 @@ from rich.panel import Panel
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from crowdml.protocol import Statistics, Task, error_said
+from crowdml.protocol import Statistics, Task, error_in_words
 
 BARS = "▁▂▃▄▅▆▇█"
 
@@ -70,7 +70,7 @@ def draw(progress: Progress) -> RenderableType:
     table.add_row("devices", f"{now.devices} joined, {now.active_devices} have checked in")
     table.add_row("check-ins", f"{now.version} of {now.max_updates}  ({rate:.1f}/s)")
     table.add_row("", ProgressBar(total=now.max_updates, completed=now.version, width=44))
-    table.add_row("estimated error", f"{error_said(now.error)}  the server cannot know more")
+    table.add_row("estimated error", f"{error_in_words(now.error)}  the server cannot know more")
     table.add_row("true test error", _curve(progress.errors))
     if progress.pilot_error is not None:
         table.add_row("pilot alone", f"{progress.pilot_error:.3f}  where the model started")

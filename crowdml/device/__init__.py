@@ -1,17 +1,22 @@
-"""Run Algorithm 1 on a device: buffer, outbox, the three routines, transport, sources, sensing."""
+"""Run Algorithm 1 on a device: the buffer, the outbox and the three routines.
+
+The command line, the demo, the checks and programs of participants call `Device`. `sources` reads
+samples, `network` reaches the server, and `storage` keeps everything in one SQLite file. Only
+`agreement` and `routines` see samples and mechanism together; nothing here imports the server.
+"""
 
 from crowdml.device.agreement import Agreement, Parameters
-from crowdml.device.contribution import PastError, describe_contribution
+from crowdml.device.contribution import describe_contribution
 from crowdml.device.device import Device
 from crowdml.device.enrolment import (
     JoinOptions,
     TermsOffer,
     default_limits,
-    pin,
+    fetch_certificate,
     read_terms,
     rejoin,
 )
-from crowdml.device.for_you import RightCount, bars, course, for_you
+from crowdml.device.for_you import RightCount, draw_bars, for_you, shares_over_time
 from crowdml.device.identity import Identity
 from crowdml.device.label import set_label
 from crowdml.device.loading import load_model
@@ -23,19 +28,12 @@ from crowdml.device.network import (
     fingerprint_of,
     read_link,
     trust_only,
-    untrusted,
+    untrusted_error,
     why_unreachable,
 )
 from crowdml.device.outcome import Outcome
 from crowdml.device.routines import write_checkin
-from crowdml.device.sources import (
-    SourceCounts,
-    SourcePlace,
-    features_of,
-    feed,
-    read_inputs,
-    read_source,
-)
+from crowdml.device.sources import SourceCounts, features_of, feed, read_inputs
 from crowdml.device.storage import Account, AccountEntry, DeviceStore, Statement, default_file
 from crowdml.device.waiting import Waiting
 
@@ -51,34 +49,31 @@ __all__ = [
     "JoinOptions",
     "Outcome",
     "Parameters",
-    "PastError",
     "RightCount",
     "SourceCounts",
-    "SourcePlace",
     "Statement",
     "TermsOffer",
     "Transport",
     "Waiting",
-    "bars",
     "connect",
-    "course",
     "default_file",
     "default_limits",
     "describe_contribution",
+    "draw_bars",
     "features_of",
     "feed",
+    "fetch_certificate",
     "fingerprint_of",
     "for_you",
     "load_model",
-    "pin",
     "read_inputs",
     "read_link",
-    "read_source",
     "read_terms",
     "rejoin",
     "set_label",
+    "shares_over_time",
     "trust_only",
-    "untrusted",
+    "untrusted_error",
     "why_unreachable",
     "write_checkin",
 ]

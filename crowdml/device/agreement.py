@@ -20,7 +20,7 @@ from crowdml.phrase import Phrase
 from crowdml.privacy import (
     Chance,
     CheckinEvent,
-    CheckinPlace,
+    CheckinKey,
     Ledger,
     Role,
     bound_features,
@@ -45,7 +45,7 @@ class Approval(NamedTuple):
         n_samples: How many samples it uses: the oldest ones in the buffer.
     """
 
-    place: CheckinPlace
+    key: CheckinKey
     event: CheckinEvent
     n_samples: int
 
@@ -97,9 +97,9 @@ class Agreement:
     def _next_number(self, ledger: Ledger) -> int:
         return len(ledger.events) - self._earlier + 1
 
-    def role(self, place: CheckinPlace) -> Role | None:
+    def role(self, key: CheckinKey) -> Role | None:
         """Return the role of a check-in; None where check-ins have no roles."""
-        return self._mechanism.role(place)
+        return self._mechanism.role(key)
 
     def accept(self, checked_out: CheckedOut) -> Parameters:
         """Return the parameters of a check-out, if it is on the agreed terms and makes sense."""
@@ -156,10 +156,10 @@ class Agreement:
 
     def approve(self, ledger: Ledger, n_samples: int) -> Approval:
         """Make the next check-in's event, and raise `LimitReached` if it costs too much."""
-        place = CheckinPlace(self.terms_sha256, self._device, self._next_number(ledger))
-        event = self._mechanism.event(n_samples, place)
+        key = CheckinKey(self.terms_sha256, self._device, self._next_number(ledger))
+        event = self._mechanism.event(n_samples, key)
         ledger.require(event, self._limits)
-        return Approval(place, event, n_samples)
+        return Approval(key, event, n_samples)
 
     def write(
         self,
@@ -178,13 +178,13 @@ class Agreement:
 
         Paper: Algorithm 1, Device Routines 2 and 3.
         """
-        place, event, n_samples = approval
+        key, event, n_samples = approval
         if len(x) != n_samples or n_samples < self.terms.collection.batch:
             return None
-        if self.fulfilled(ledger) or place.number != self._next_number(ledger):
+        if self.fulfilled(ledger) or key.number != self._next_number(ledger):
             return None
         minibatch = Minibatch(self._model, parameters.w, x, y, parameters.exported)
-        message = write_checkin(self._mechanism, minibatch, event, place, chance, version)
+        message = write_checkin(self._mechanism, minibatch, event, key, chance, version)
         return WrittenCheckin(message.id, msgspec.json.encode(message))
 
     def tally(self, parameters: Parameters, x: Array, y: Array) -> RightCount:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from crowdml.errors import Unreachable
 from crowdml.phrase import Phrase
-from crowdml.protocol import Estimate, Statistics, known, share_range
+from crowdml.protocol import Estimate, Statistics, is_precise_enough, share_range
 
 
 class PastError(NamedTuple):
@@ -76,10 +76,10 @@ def _yours(mine: Sequence[int], now: Statistics) -> Phrase:
 
 
 def _since(first: int, now: Estimate | None, errors: Sequence[PastError]) -> Phrase:
-    if now is None or not known(now):
+    if now is None or not is_precise_enough(now):
         return Phrase("How often the crowd’s model is wrong is not known.")
     then = max((each for each in errors if each.version <= first), default=None)
-    if then is None or not known(then):
+    if then is None or not is_precise_enough(then):
         return Phrase(
             "Now {now} of the model’s predictions are wrong.",
             now=share_range(now.value, now.margin),

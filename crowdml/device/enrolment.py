@@ -91,7 +91,7 @@ def enrol(
         join_options.get("fingerprint"),
         join_options.get("insecure_http", False),
     )
-    certificate = pin(url, fingerprint) if fingerprint is not None else None
+    certificate = fetch_certificate(url, fingerprint) if fingerprint is not None else None
     opened = (
         nullcontext(transport)
         if transport
@@ -175,7 +175,7 @@ def moved(
     identity: Identity, url: str, fingerprint: str | None, insecure_http: bool = False
 ) -> Identity:
     """Return the same device, task and terms, at another address of its server."""
-    certificate = pin(url, fingerprint) if fingerprint is not None else None
+    certificate = fetch_certificate(url, fingerprint) if fingerprint is not None else None
     with closing(HttpTransport(url, identity.task, certificate, insecure_http)) as server:
         offer, agreed = read_terms(server.task(), identity.task), terms_hash(identity.terms)
         if offer.sha256 != agreed:
@@ -188,7 +188,7 @@ def moved(
     return replace(identity, url=url, certificate=certificate, insecure_http=insecure_http)
 
 
-def pin(url: str, fingerprint: str) -> str:
+def fetch_certificate(url: str, fingerprint: str) -> str:
     """Fetch the certificate with this fingerprint at this address."""
     parts = split_root(url)
     if parts.scheme != "https":

@@ -115,7 +115,7 @@ class Exchange:
             return None  # another process has used the samples in the meantime
         # Approve before the check-out, so that a spent budget causes no traffic.
         approval = agreement.approve(self._store.ledger, n_samples)
-        token, role = membership.identity.token, agreement.role(approval.place)
+        token, role = membership.identity.token, agreement.role(approval.key)
         checked_out = membership.transport.checkout(token, role)
         parameters = agreement.accept(checked_out)
         self._on_step("checked out")

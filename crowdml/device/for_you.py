@@ -58,10 +58,10 @@ def recent(tallies: Sequence[RightCount]) -> RightCount:
     return RightCount(right, samples)
 
 
-def course(tallies: Sequence[RightCount]) -> list[float]:
+def shares_over_time(tallies: Sequence[RightCount]) -> list[float]:
     """Return the share of right predictions over time, check-in by check-in, in at most 30 parts.
 
-    >>> course([RightCount(1, 4), RightCount(0, 0), RightCount(3, 4)])
+    >>> shares_over_time([RightCount(1, 4), RightCount(0, 0), RightCount(3, 4)])
     [0.25, 0.75]
     """
     counted = [each for each in tallies if each.samples]
@@ -73,10 +73,10 @@ def course(tallies: Sequence[RightCount]) -> list[float]:
     return shares
 
 
-def bars(shares: Sequence[float]) -> str:
+def draw_bars(shares: Sequence[float]) -> str:
     """Draw shares as a row of bars.
 
-    >>> bars([0.0, 0.5, 1.0])
+    >>> draw_bars([0.0, 0.5, 1.0])
     '▁▅█'
     """
     return "".join(BARS[min(int(share * len(BARS)), len(BARS) - 1)] for share in shares)

@@ -3,7 +3,7 @@
 from contextlib import closing
 from pathlib import Path
 
-from crowdml.device.enrolment import pin
+from crowdml.device.enrolment import fetch_certificate
 from crowdml.device.network import HttpTransport, read_link
 from crowdml.errors import InvalidInput
 from crowdml.learnt import LearntModel, read_model
@@ -39,6 +39,6 @@ def load_model(
 
 def _fetch(url: str, fingerprint: str | None, insecure_http: bool) -> LearntModel:
     root, task = read_link(url)
-    certificate = pin(root, fingerprint) if fingerprint is not None else None
+    certificate = fetch_certificate(root, fingerprint) if fingerprint is not None else None
     with closing(HttpTransport(root, task, certificate, insecure_http)) as server:
         return read_model(server.learnt(), url)

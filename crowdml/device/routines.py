@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from crowdml.privacy import Chance, CheckinEvent, CheckinPlace, Mechanism, MinibatchView
+from crowdml.privacy import Chance, CheckinEvent, CheckinKey, Mechanism, MinibatchView
 from crowdml.protocol import Checkin, checkin_type
 
 
@@ -12,7 +12,7 @@ def write_checkin(
     mechanism: Mechanism,
     minibatch: MinibatchView,
     event: CheckinEvent,
-    place: CheckinPlace,
+    key: CheckinKey,
     chance: Chance,
     version: int,
 ) -> Checkin:
@@ -24,8 +24,8 @@ def write_checkin(
 
     Paper: Algorithm 1, Device Routines 2 and 3.
     """
-    payload = mechanism.make_payload(minibatch, event, place, chance)
+    payload = mechanism.make_payload(minibatch, event, key, chance)
     fields: dict[str, Any] = msgspec.structs.asdict(payload)
-    fields |= {"id": chance.token(), "version": version, "terms": place.terms_sha256}
+    fields |= {"id": chance.token(), "version": version, "terms": key.terms_sha256}
     message: Checkin = checkin_type(mechanism.payload_type)(**fields)
     return message

@@ -82,14 +82,14 @@ class Waiting:
         """Wait after a failed attempt, and remember the reason."""
         delay = min(self._longest, self._base * 2.0 ** min(self._failures, 30))
         self._failures += 1
-        self._not_before = self._clock() + max(delay * (0.5 + self._share()), at_least)
+        self._not_before = self._clock() + max(delay * (0.5 + self._random()), at_least)
         self._why = why
         return why
 
     def batch_filled(self) -> None:
         """Start the jitter when a minibatch is full, unless it runs since the last attempt."""
         if self._jitter and not self._batch_is_known:
-            self._not_before = max(self._not_before, self._clock() + self._share() * self._jitter)
+            self._not_before = max(self._not_before, self._clock() + self._random() * self._jitter)
         self._batch_is_known = True
 
     @contextmanager
@@ -110,7 +110,7 @@ class Waiting:
         self._why = Outcome.WAITING
         self._batch_is_known = False
 
-    def _share(self) -> float:
+    def _random(self) -> float:
         """Return a random number between 0 and 1."""
         return self._chance.below(STEPS) / STEPS
 

@@ -26,16 +26,17 @@ class Evidence:
         """Return whether the target is reached."""
         return any(self._rule.is_met(window.sums) for window in self.windows)
 
-    def with_report(self, device: int, counted: int, evaluated: int) -> "Evidence":
+    def with_report(self, device: int, reported_errors: int, evaluated: int) -> "Evidence":
         """Add the newest report to every window.
 
         The even share of a device counts all devices that could report: those of the longest
         window.
         """
-        longest = self.windows[-1].with_report(device, counted, evaluated)
+        longest = self.windows[-1].with_report(device, reported_errors, evaluated)
         devices = longest.sums.devices
         shorter = (
-            window.with_report(device, counted, evaluated, devices) for window in self.windows[:-1]
+            window.with_report(device, reported_errors, evaluated, devices)
+            for window in self.windows[:-1]
         )
         return self._with_windows((*shorter, longest))
 

@@ -10,18 +10,18 @@ NONE = -1
 
 
 class Report(NamedTuple):
-    """Hold a report of a check-in that evaluates: `counted` of `evaluated` predictions were wrong.
+    """Hold what a check-in that evaluates reports.
 
     Args:
         device: Who says so.
-        counted: From 0 to `evaluated`.
-        evaluated: All predictions.
+        reported_errors: The number of wrong predictions, from 0 to `evaluated`.
+        evaluated: The number of predictions that were checked.
         surplus: By how much that share exceeds what ρ would give, in ONEths.
         noise, sampling: The parts of its variance at ρ, in ONEths.
     """
 
     device: int
-    counted: int
+    reported_errors: int
     evaluated: int
     surplus: int
     noise: int
@@ -69,7 +69,7 @@ class ReportWindow:
         return len(self._reports)
 
     def with_report(
-        self, device: int, counted: int, evaluated: int, devices: int = 0
+        self, device: int, reported_errors: int, evaluated: int, devices: int = 0
     ) -> "ReportWindow":
         """Add the newest report, and drop reports beyond the limits of the window or the device.
 
@@ -78,7 +78,7 @@ class ReportWindow:
         """
         new = ReportWindow.__new__(ReportWindow)
         new.__dict__.update(self.__dict__)
-        new._append(device, counted, evaluated)
+        new._append(device, reported_errors, evaluated)
         most = max(1, 2 * new.length // max(devices, new.sums.devices))
         while (own := new._by_device[device]).reports > most:
             new._drop(own.oldest)
@@ -88,11 +88,13 @@ class ReportWindow:
 
     # These lines change a copy that nothing else refers to yet.
 
-    def _append(self, device: int, counted: int, evaluated: int) -> None:
+    def _append(self, device: int, reported_errors: int, evaluated: int) -> None:
         number, self._next = self._next, self._next + 1
         expected = self._rule.expected(evaluated)
-        surplus = round((counted / evaluated - expected.share) * ONE)
-        report = Report(device, counted, evaluated, surplus, expected.noise, expected.sampling)
+        surplus = round((reported_errors / evaluated - expected.share) * ONE)
+        report = Report(
+            device, reported_errors, evaluated, surplus, expected.noise, expected.sampling
+        )
         self._reports = self._reports.with_item(number, report)
         old = self._by_device.get(device, NO_REPORTS)
         if old.reports:
@@ -127,7 +129,7 @@ class ReportWindow:
         )
 
     def rows(self) -> Iterator[tuple[int, int, int]]:
-        """Return device, counted and evaluated of each report, the oldest first."""
+        """Return device, reported errors and evaluated of each report, the oldest first."""
         for _, report in sorted(self._reports.items()):
             yield report[:3]
 
@@ -135,8 +137,8 @@ class ReportWindow:
     def of(cls, rule: StoppingRule, length: int, rows: Iterable[Sequence[int]]) -> "ReportWindow":
         """Rebuild the window from such rows; its sums are exact, because they are of integers."""
         new = cls(rule, length)
-        for device, counted, evaluated in rows:
-            new._append(device, counted, evaluated)
+        for device, reported_errors, evaluated in rows:
+            new._append(device, reported_errors, evaluated)
         return new
 
 

@@ -12,7 +12,7 @@ from crowdml.learning.stopping import StoppingRule
 from crowdml.learning.totals import Totals
 from crowdml.learning.usual_length import UsualLength
 from crowdml.optim import Optimizer
-from crowdml.privacy import Mechanism, Reading, StandIn
+from crowdml.privacy import CheckinEstimates, Mechanism, StandIn
 from crowdml.protocol import Task
 from crowdml.types import Array
 
@@ -20,7 +20,7 @@ NOTHING = Totals()
 
 
 class CheckinStep(NamedTuple):
-    """Run Server Routine 2 as a pure function of a state and a reading.
+    """Run Server Routine 2 as a pure function of a state and the estimates of one check-in.
 
     Args:
         optimizer: How w changes; it projects and averages, too.
@@ -30,7 +30,7 @@ class CheckinStep(NamedTuple):
     >>> from crowdml.optim import constant, sgd
     >>> step = CheckinStep(sgd(constant(0.5)), limit=2.0)
     >>> start = step.start(2)
-    >>> step(start, Reading(g=np.array([3.0, 4.0])), device=0).w    # shortened to length 2
+    >>> step(start, CheckinEstimates(g=np.array([3.0, 4.0])), device=0).w    # shortened to length 2
     array([-0.6, -0.8])
     >>> start.w
     array([0., 0.])
@@ -75,7 +75,7 @@ class CheckinStep(NamedTuple):
     def __call__(
         self,
         state: LearningState,
-        reading: Reading,
+        estimates: CheckinEstimates,
         device: int,
         samples: int | None = None,
         staleness: int = 0,
@@ -84,22 +84,22 @@ class CheckinStep(NamedTuple):
 
         Args:
             state: The state before it, which stays as it is.
-            reading: What the mechanism reads from the check-in.
+            estimates: What the mechanism reads from the check-in.
             device: The number of the device that sent it.
             samples: How many samples are behind it, where devices say so.
             staleness: How many versions late it is.
         """
         version, w, optimizer, totals, reports, usual, evidence, reached, latest = state
-        g, evaluated, errors, counted, _, _ = reading
+        g, evaluated, errors, reported_errors, _, _ = estimates
         if g is not None:
             if usual is not None:
                 usual, g = usual.shorten(g)
             optimizer, w = self.optimizer.update(optimizer, w, g, device)
-        totals = totals.plus(reading, samples, staleness)
+        totals = totals.plus(estimates, samples, staleness)
         if evaluated:
             reports = reports.with_report(version - staleness, device, errors, evaluated)
             if evidence is not None and self.stopping is not None:
-                evidence = evidence.with_report(device, counted, evaluated)
+                evidence = evidence.with_report(device, reported_errors, evaluated)
                 if self.stopping.is_due(totals.evaluations):
                     reached = reached or evidence.conclusive
         return LearningState(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from crowdml.privacy import Mechanism
 from crowdml.protocol import Task
 
-LIARS = 0.05
+LIARS_TOLERATED = 0.05
 """The share of the devices in the window that may lie in the worst way."""
 
 LOOKS = 4
@@ -140,9 +140,9 @@ class StoppingRule:
         if known is None:
             if len(self._at_target) > 1000:
                 self._at_target.clear()
-            law = self.mechanism.counted_at(self.error, evaluated)
+            law = self.mechanism.error_count_law(self.error, evaluated)
             noise, sampling = (round(v / evaluated**2 * ONE) for v in (law.noise, law.sampling))
-            known = ExpectedReport((1 - LIARS) * law.mean / evaluated, noise, sampling)
+            known = ExpectedReport((1 - LIARS_TOLERATED) * law.mean / evaluated, noise, sampling)
             self._at_target[evaluated] = known
         return known
 

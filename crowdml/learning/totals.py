@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crowdml.privacy import Reading
+from crowdml.privacy import CheckinEstimates
 from crowdml.protocol import Estimate
 from crowdml.types import Array
 
@@ -39,19 +39,19 @@ class Totals(NamedTuple):
     countings: int = 0
     staleness: int = 0
 
-    def plus(self, reading: Reading, samples: int | None, staleness: int) -> "Totals":
+    def plus(self, estimates: CheckinEstimates, samples: int | None, staleness: int) -> "Totals":
         """Add one check-in."""
         labels = self.labels
-        if reading.labels:
-            labels = tuple(map(add, labels, reading.labels))
+        if estimates.labels:
+            labels = tuple(map(add, labels, estimates.labels))
         return Totals(
             labels,
             None if self.samples is None or samples is None else self.samples + samples,
-            self.evaluated + reading.evaluated,
-            self.evaluations + (reading.evaluated > 0),
-            self.errors + reading.errors,
-            self.labelled + reading.labelled,
-            self.countings + (reading.labelled > 0),
+            self.evaluated + estimates.evaluated,
+            self.evaluations + (estimates.evaluated > 0),
+            self.errors + estimates.errors,
+            self.labelled + estimates.labelled,
+            self.countings + (estimates.labelled > 0),
             self.staleness + staleness,
         )
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from crowdml.types import Array
 
-REMEMBERED = 200
-FEWEST = 10
-USUAL = 0.9
-FACTOR = 1.5
+REMEMBERED_LENGTHS = 200
+FEWEST_LENGTHS = 10
+USUAL_QUANTILE = 0.9
+LIMIT_FACTOR = 1.5
 
 
 class UsualLength:
@@ -44,7 +44,9 @@ class UsualLength:
     def limit(self) -> float:
         """Return the longest allowed length now."""
         known = len(self._ordered)
-        return self._first if known < FEWEST else FACTOR * self._ordered[int(USUAL * (known - 1))]
+        if known < FEWEST_LENGTHS:
+            return self._first
+        return LIMIT_FACTOR * self._ordered[int(USUAL_QUANTILE * (known - 1))]
 
     def shorten(self, g: Array) -> tuple["UsualLength", Array]:
         """Remember the gradient's length, and shorten the gradient to the limit if it is longer."""
@@ -55,7 +57,7 @@ class UsualLength:
         """Add one more length. Copies of 200 numbers are cheap."""
         new = UsualLength.__new__(UsualLength)
         new._first, new._lengths, new._ordered = self._first, self._lengths[:], self._ordered[:]
-        if len(new._lengths) == REMEMBERED:
+        if len(new._lengths) == REMEMBERED_LENGTHS:
             del new._ordered[bisect_left(new._ordered, new._lengths.pop(0))]
         new._lengths.append(length)
         insort(new._ordered, length)

@@ -1,4 +1,9 @@
-"""Define what is learnt: prediction, loss, the gradient of one sample, and its bounds."""
+"""Define what is learnt: prediction, loss, the gradient of one sample, and its bounds.
+
+Device, server and simulator make a model by its name in `MODELS`. Noise is scaled to `slope_bound`,
+so a change to a slope or to its bound needs a proof in the docstring, and `check_model`. The models
+of the browser and of the one-file device must follow.
+"""
 
 from crowdml.models.clipping import clip_factors, clipped_mean
 from crowdml.models.hinge import Hinge

@@ -1,4 +1,9 @@
-"""Define how the server steps: optimizers as pure (init, update) pairs."""
+"""Define how the server steps: optimizers as pure (init, update) pairs.
+
+The server's fold and the simulator make an optimizer by its name in `OPTIMIZERS`; devices never
+need one. The state of an optimizer is stored in snapshots, so a change to its arrays must still
+read older snapshots.
+"""
 
 from crowdml.optim.adagrad import adagrad
 from crowdml.optim.average_gradient import average_gradient

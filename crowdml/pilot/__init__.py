@@ -1,25 +1,21 @@
-"""Use a pilot: samples that the owner may use openly, to fill in a task and its start."""
+"""Use a pilot: samples that the owner may use openly, to fill in a task and its start.
 
-from crowdml.pilot.draft import Draft
-from crowdml.pilot.fit import PilotFit, choose_folds, choose_intercept, fit_start
-from crowdml.pilot.minimize import minimize
+The command `task new` calls `draft_task`, and the owner's pages run that command. The simulator and
+the demo call `fit_start`. The owner may use a pilot openly, so nothing here adds noise, and samples
+of participants must never come here.
+"""
+
+from crowdml.pilot.fit import choose_folds, fit_start
 from crowdml.pilot.reading import MOST_BYTES, check_size, draft_task, read_pilot
-from crowdml.pilot.rows import PilotRows, read_rows
 from crowdml.pilot.samples import PilotSamples, read_samples
 
 __all__ = [
     "MOST_BYTES",
-    "Draft",
-    "PilotFit",
-    "PilotRows",
     "PilotSamples",
     "check_size",
     "choose_folds",
-    "choose_intercept",
     "draft_task",
     "fit_start",
-    "minimize",
     "read_pilot",
-    "read_rows",
     "read_samples",
 ]

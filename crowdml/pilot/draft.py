@@ -15,7 +15,14 @@ from crowdml.pilot.fit import PilotFit, choose_intercept
 from crowdml.pilot.rows import PilotRows
 from crowdml.pilot.text import task_text
 from crowdml.privacy import bound_rows
-from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, Features, Task, chance, share_range
+from crowdml.protocol import (
+    MECHANISMS,
+    USUAL_MECHANISM,
+    Features,
+    Task,
+    probability_in_words,
+    share_range,
+)
 from crowdml.types import Array
 
 MOST_FITTED = 5_000
@@ -231,12 +238,12 @@ def _own_error(start: Start, guess_error: float) -> Phrase:
         return Phrase(
             "The pilot alone is {error} wrong, where guessing is {guess} wrong. How far off that "
             "is, nobody knows: one person does not show how others differ.",
-            error=chance(start.error),
-            guess=chance(guess_error),
+            error=probability_in_words(start.error),
+            guess=probability_in_words(guess_error),
         )
     return Phrase(
         "The pilot alone is {error} wrong ({by}), where guessing is {guess} wrong.",
         error=share_range(start.error, start.error_margin),
         by=Phrase("by people") if start.people is not None else Phrase("by rows"),
-        guess=chance(guess_error),
+        guess=probability_in_words(guess_error),
     )

@@ -1,6 +1,12 @@
-"""Hide samples before anything leaves a device: mechanisms, exact noise, events, the ledger."""
+"""Decide what may leave a device: mechanisms, exact noise, events, the ledger.
+
+`direction/` and `noise/` are the mechanisms; everything else is shared. The device makes payloads
+here, and the server reads them. A change that affects what is drawn or sent needs a proof in
+docs/privacy.md and an audit.
+"""
 
 from crowdml.privacy.chance import Chance, RandomIndex, SystemChance
+from crowdml.privacy.checkin_key import CheckinKey
 from crowdml.privacy.choice import LARGEST_CHOICE, Choice, best_closest
 from crowdml.privacy.direction import Codebook, DirectionMechanism, DirectionMessage, role_of
 from crowdml.privacy.events import (
@@ -15,7 +21,7 @@ from crowdml.privacy.features import bound_features, bound_rows, check_target
 from crowdml.privacy.laws import GAUSSIAN, LAPLACE, Law
 from crowdml.privacy.ledger import Ledger, Limits
 from crowdml.privacy.loss import PRIVATE_UP_TO, Loss, Unit, within
-from crowdml.privacy.mechanism import CountedLaw, Implausible, Mechanism, Reading
+from crowdml.privacy.mechanism import CheckinEstimates, ErrorCountLaw, Implausible, Mechanism
 from crowdml.privacy.minibatch import MinibatchView
 from crowdml.privacy.noise import (
     Levels,
@@ -26,7 +32,6 @@ from crowdml.privacy.noise import (
     sensitivity_steps,
 )
 from crowdml.privacy.noise_source import ExactNoise, NoiseSource
-from crowdml.privacy.place import CheckinPlace
 from crowdml.privacy.roles import ALL_TRAIN, LARGEST_SHARE, Roles
 from crowdml.privacy.shown import Dial, HidingPicture, Hills, ShownMessage, WatchedMinibatch
 from crowdml.privacy.stand_in import UNLIMITED, StandIn
@@ -41,15 +46,16 @@ __all__ = [
     "PRIVATE_UP_TO",
     "UNLIMITED",
     "Chance",
+    "CheckinEstimates",
     "CheckinEvent",
-    "CheckinPlace",
+    "CheckinKey",
     "Choice",
     "Codebook",
-    "CountedLaw",
     "Dial",
     "DirectionEvent",
     "DirectionMechanism",
     "DirectionMessage",
+    "ErrorCountLaw",
     "ExactNoise",
     "HidingPicture",
     "Hills",
@@ -67,7 +73,6 @@ __all__ = [
     "NoiseMessage",
     "NoiseSource",
     "RandomIndex",
-    "Reading",
     "Release",
     "Role",
     "Roles",

@@ -8,23 +8,24 @@ import msgspec
 from crowdml.errors import InvalidInput
 from crowdml.phrase import Phrase
 from crowdml.privacy.chance import Chance
+from crowdml.privacy.checkin_key import CheckinKey
 from crowdml.privacy.events import CheckinEvent, Role
 from crowdml.privacy.loss import Loss, Unit
 from crowdml.privacy.minibatch import MinibatchView
-from crowdml.privacy.place import CheckinPlace
 from crowdml.privacy.shown import HidingPicture, ShownMessage, WatchedMinibatch
 from crowdml.privacy.stand_in import StandIn
 from crowdml.types import Array
 
 
-class Reading(NamedTuple):
+class CheckinEstimates(NamedTuple):
     """Hold what the server reads from a check-in.
 
     Args:
         g: An estimate of the average gradient; None if the check-in does not train.
         evaluated: The number of predictions that were checked; 0 if the check-in does not evaluate.
         errors: An unbiased estimate of how many of them were wrong.
-        counted: The reported number of wrong predictions, with its noise, cut to 0 … `evaluated`.
+        reported_errors: The reported number of wrong predictions, with its noise, cut to
+            0 … `evaluated`.
         labels: An unbiased estimate of how many samples had each label.
         labelled: Samples behind `labels`.
     """
@@ -32,16 +33,16 @@ class Reading(NamedTuple):
     g: Array | None = None
     evaluated: int = 0
     errors: float = 0.0
-    counted: int = 0
+    reported_errors: int = 0
     labels: tuple[float, ...] = ()
     labelled: int = 0
 
 
-class CountedLaw(NamedTuple):
-    """Describe the law of `counted` in a reading, for a known share of wrong predictions.
+class ErrorCountLaw(NamedTuple):
+    """Describe the law of `reported_errors` for a known share of wrong predictions.
 
     Args:
-        mean: The mean of `counted`.
+        mean: The mean of `reported_errors`.
         noise: The variance that the mechanism's randomness adds, independent in each report.
         sampling: The variance from which predictions were evaluated. Reports of one person may
             share it: a person for whom the model fails reports errors again and again.
@@ -88,15 +89,15 @@ class Mechanism(Protocol):
     def private_bytes(self) -> int:
         """Return how many bytes of a check-in depend on samples, at most."""
 
-    def event(self, n_samples: int, place: CheckinPlace) -> CheckinEvent:
+    def event(self, n_samples: int, key: CheckinKey) -> CheckinEvent:
         """Make the event of a check-in with `n_samples` samples, before anything is sent."""
 
-    def role(self, place: CheckinPlace) -> Role | None:
-        """Return the role of the check-in at a place, by a public rule; None without roles."""
+    def role(self, key: CheckinKey) -> Role | None:
+        """Return the role of the check-in with this key, by a public rule; None without roles."""
         return None
 
     def make_payload(
-        self, minibatch: MinibatchView, event: CheckinEvent, place: CheckinPlace, chance: Chance
+        self, minibatch: MinibatchView, event: CheckinEvent, key: CheckinKey, chance: Chance
     ) -> msgspec.Struct:
         """Make the payload of a minibatch, which spends exactly the event.
 
@@ -104,15 +105,17 @@ class Mechanism(Protocol):
         another check-in or mechanism is rejected.
         """
 
-    def check(self, payload: Any, place: CheckinPlace) -> None:
-        """Raise `Implausible` unless an honest device at this place could have sent the payload."""
+    def check(self, payload: Any, key: CheckinKey) -> None:
+        """Raise `Implausible` unless an honest device could have sent the payload with this key."""
 
-    def read(self, payload: Any, place: CheckinPlace) -> Reading:
+    def read(self, payload: Any, key: CheckinKey) -> CheckinEstimates:
         """Read a payload on the server."""
 
-    def read_all(self, payload: Sequence[Any], places: Sequence[CheckinPlace]) -> Iterator[Reading]:
+    def read_all(
+        self, payloads: Sequence[Any], keys: Sequence[CheckinKey]
+    ) -> Iterator[CheckinEstimates]:
         """Read many payloads, which may be faster than reading each alone."""
-        return map(self.read, payload, places)
+        return map(self.read, payloads, keys)
 
     # Known before any check-in
 
@@ -134,15 +137,15 @@ class Mechanism(Protocol):
 
     @property
     def error_variance(self) -> float:
-        """Return the variance of the noise in `errors` of a reading that evaluates."""
+        """Return the variance of the noise in `errors` of a check-in that evaluates."""
         return 0.0
 
-    def counted_at(self, error: float, evaluated: int) -> CountedLaw:
-        """Return the law of `counted` if this share of `evaluated` predictions is wrong.
+    def error_count_law(self, error: float, evaluated: int) -> ErrorCountLaw:
+        """Return the law of `reported_errors` if this share of `evaluated` predictions is wrong.
 
         For a larger share the mean is at least as large, however people differ.
         """
-        return CountedLaw(evaluated * error, 0.0, evaluated * error * (1 - error))
+        return ErrorCountLaw(evaluated * error, 0.0, evaluated * error * (1 - error))
 
     @property
     def label_variance(self) -> float:
@@ -155,7 +158,7 @@ class Mechanism(Protocol):
         return False
 
     @property
-    def counts(self) -> bool:
+    def counts_labels(self) -> bool:
         """Return whether any check-in counts labels."""
         return False
 
@@ -165,7 +168,7 @@ class Mechanism(Protocol):
         return 1
 
     @property
-    def truths(self) -> Mapping[Role, float]:
+    def truth_probability(self) -> Mapping[Role, float]:
         """Return for each role the probability of sending a number that fits the samples best.
 
         The result is empty where check-ins have no roles.
@@ -189,7 +192,7 @@ class Mechanism(Protocol):
         """Return a picture of how a check-in with `n_samples` samples is hidden at some ε."""
 
     def show(
-        self, payload: Any, minibatch: WatchedMinibatch, place: CheckinPlace, labels: Sequence[str]
+        self, payload: Any, minibatch: WatchedMinibatch, key: CheckinKey, labels: Sequence[str]
     ) -> ShownMessage:
         """Return what an example shows: what was asked of the minibatch, and what was sent."""
 
@@ -197,7 +200,7 @@ class Mechanism(Protocol):
         """Return the numbers in a payload that depend on samples."""
 
     def odds(
-        self, payload: Sequence[Any], sides: Sequence[MinibatchView], place: CheckinPlace
+        self, payloads: Sequence[Any], sides: Sequence[MinibatchView], key: CheckinKey
     ) -> dict[str, tuple[Loss, Array]]:
         """Return for each part of some payloads its claimed cost, and log P/P′ of each payload.
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from crowdml.errors import InvalidInput
+from crowdml.privacy.checkin_key import WORD, CheckinKey
 from crowdml.privacy.events import Role
-from crowdml.privacy.place import WORD, CheckinPlace
 
 LARGEST_SHARE = 0.9
 """At least one check-in in ten trains."""
@@ -21,7 +21,7 @@ class Roles:
     >>> roles = Roles(evaluators=0.15, counters=0.05)
     >>> roles.share(Role.TRAIN)
     0.8
-    >>> roles.of(CheckinPlace("terms", "device", 1))
+    >>> roles.of(CheckinKey("terms", "device", 1))
     <Role.TRAIN: 'train'>
     """
 
@@ -46,9 +46,9 @@ class Roles:
         shares = {Role.EVALUATE: self.evaluators, Role.COUNT: self.counters}
         return shares.get(role, 1 - self.others)
 
-    def of(self, place: CheckinPlace) -> Role:
+    def of(self, key: CheckinKey) -> Role:
         """Return the role of a check-in, which is public and not chosen by the device."""
-        draw = place.draw("role")
+        draw = key.draw("role")
         if draw < self.evaluators * WORD:
             return Role.EVALUATE
         return Role.COUNT if draw < self.others * WORD else Role.TRAIN

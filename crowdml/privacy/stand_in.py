@@ -4,8 +4,8 @@ import math
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
+from crowdml.privacy.checkin_key import CheckinKey
 from crowdml.privacy.loss import Loss
-from crowdml.privacy.place import CheckinPlace
 from crowdml.types import Array, Ints
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 UNLIMITED = 1e30
 """Larger than any gradient, and still finite in single precision."""
 
-NOWHERE = CheckinPlace("", "", 1)
-"""A simulated check-in has no codebook, so it comes from no place in particular."""
+NOWHERE = CheckinKey("", "", 1)
+"""A simulated check-in has no codebook, so any key will do."""
 
 
 class StandIn(ABC):

@@ -1,4 +1,9 @@
-"""Define what device and server share: tasks, terms, messages, problems, the OpenAPI document."""
+"""Define what device and server share: tasks, terms, messages, problems, the OpenAPI document.
+
+Both sides import it, and it imports neither. Raw samples have no type here. A field of the terms is
+part of the hash that participants agree to, and three devices read it: change the browser, the
+one-file device, docs/protocol.md and the vectors together.
+"""
 
 from crowdml.protocol.features import (
     GAP_SECONDS,
@@ -13,12 +18,12 @@ from crowdml.protocol.features import (
     features_made,
 )
 from crowdml.protocol.figures import (
-    chance,
-    counted,
-    error_said,
-    estimate_said,
-    known,
+    count_of,
+    error_in_words,
+    estimate_in_words,
+    is_precise_enough,
     percent_sure,
+    probability_in_words,
     share_range,
     significant,
     written_epsilon,
@@ -35,9 +40,9 @@ from crowdml.protocol.mechanisms import (
 from crowdml.protocol.names import check_name
 from crowdml.protocol.openapi import openapi
 from crowdml.protocol.promise import LEVELS, Promise
-from crowdml.protocol.review import MISSING, FieldRule, Review, fields_of, rule
+from crowdml.protocol.review import MISSING, FieldRule, Review, field_rule, fields_of
 from crowdml.protocol.rules import name_is_taken
-from crowdml.protocol.start import StartReach, StartSpec, StartTerms
+from crowdml.protocol.start import StartReach
 from crowdml.protocol.task import (
     COUNTERS,
     EDITABLE,
@@ -46,11 +51,10 @@ from crowdml.protocol.task import (
     TASK_HEAD,
     CollectionSpec,
     OptimizerSpec,
-    StartFile,
     Task,
     TaskFile,
     TomlValue,
-    edited,
+    edited_task,
     recommended_fields,
     set_fields,
 )
@@ -116,10 +120,7 @@ __all__ = [
     "Review",
     "Sensor",
     "SensorKind",
-    "StartFile",
     "StartReach",
-    "StartSpec",
-    "StartTerms",
     "State",
     "Statistics",
     "Target",
@@ -130,28 +131,28 @@ __all__ = [
     "Terms",
     "TomlValue",
     "WantedPrivacy",
-    "chance",
     "check_name",
     "checkin_type",
-    "counted",
+    "count_of",
     "decode_parameters",
-    "edited",
+    "edited_task",
     "encode_parameters",
-    "error_said",
-    "estimate_said",
+    "error_in_words",
+    "estimate_in_words",
     "features_made",
+    "field_rule",
     "fields_of",
-    "known",
+    "is_precise_enough",
     "listed",
     "name_is_taken",
     "openapi",
     "percent_sure",
+    "probability_in_words",
     "problem_document",
     "read_event",
     "read_problem",
     "recommended_fields",
     "rejected",
-    "rule",
     "set_fields",
     "share_range",
     "significant",

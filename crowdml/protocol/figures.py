@@ -111,10 +111,10 @@ def written_epsilon(value: float) -> Number:
     return Number(f"{digits.normalize():,f}")
 
 
-def chance(share: float) -> Phrase:
+def probability_in_words(share: float) -> Phrase:
     """Write a probability in percent, with two digits of what is likely or of what is not.
 
-    >>> print(chance(0.01183), chance(0.5), chance(0.9999), chance(4.2e-18), sep=" | ")
+    >>> print(*map(probability_in_words, (0.01183, 0.5, 0.9999, 4.2e-18)), sep=" | ")
     1.2\N{NO-BREAK SPACE}% | 50\N{NO-BREAK SPACE}% | 99.99\N{NO-BREAK SPACE}% | practically never
     """
     rest = min(share, 1 - share)
@@ -141,25 +141,25 @@ def share_range(value: float, margin: float) -> Phrase:
     return Phrase(BETWEEN, low=_cut(below, decimals), high=_cut(above, decimals))
 
 
-def known(estimate: Estimated | None) -> bool:
+def is_precise_enough(estimate: Estimated | None) -> bool:
     """Return whether an estimate is precise enough to show: randomness hides a larger margin."""
     return estimate is not None and estimate.margin < UNCERTAIN
 
 
-def estimate_said(estimate: Estimated | None) -> Phrase:
+def estimate_in_words(estimate: Estimated | None) -> Phrase:
     """Write an estimated share as a range, or why it is unknown."""
     if estimate is None:
         return Phrase("not known")
-    if not known(estimate):
+    if not is_precise_enough(estimate):
         return Phrase("too uncertain")
     return share_range(estimate.value, estimate.margin)
 
 
-def error_said(error: Estimated | None) -> Phrase:
+def error_in_words(error: Estimated | None) -> Phrase:
     """Write how often a model is wrong, in the words of all pages, cards and messages."""
-    if not known(error):
-        return estimate_said(error)
-    return Phrase("{range} wrong", range=estimate_said(error))
+    if not is_precise_enough(error):
+        return estimate_in_words(error)
+    return Phrase("{range} wrong", range=estimate_in_words(error))
 
 
 def possible(share: float) -> float:
@@ -181,10 +181,10 @@ def significant(value: float, digits: int = 3) -> Number:
     return Number(f"{context.create_decimal(repr(value)).normalize():,f}")
 
 
-def counted(noun: Literal["sample", "check-in", "person"], n: int) -> Phrase:
+def count_of(noun: Literal["sample", "check-in", "person"], n: int) -> Phrase:
     """Write a number of things.
 
-    >>> print(counted("sample", 1), counted("check-in", 1200))
+    >>> print(count_of("sample", 1), count_of("check-in", 1200))
     1 sample 1,200 check-ins
     """
     if noun == "person":

@@ -100,7 +100,7 @@ class Promise:
         tolerance: How far a predicted number may be off and still be right.
         directions: k; 0 for noise.
         numbers: How many numbers a check-in carries.
-        counted: Whether it carries counts of answers.
+        has_labels: Whether samples have labels, so that check-ins count answers.
         roles: The roles of check-ins; empty for noise.
     """
 
@@ -121,7 +121,7 @@ class Promise:
     tolerance: float
     directions: int
     numbers: int
-    counted: bool
+    has_labels: bool
     roles: tuple[RoleShare, ...]
 
     @classmethod
@@ -144,13 +144,15 @@ class Promise:
         by_default = max(loss.times(usual).total, reading.total)
         limited = checkins is not None and by_default <= PRIVATE_UP_TO * SLACK
         past = tuple(sent)
-        counted = min(checkins, terms.most_checkins) if limited and checkins is not None else usual
-        counted = max(counted, len(past))
-        over_checkins = Loss.sum([*past, loss.times(counted - len(past))])
+        n_checkins = (
+            min(checkins, terms.most_checkins) if limited and checkins is not None else usual
+        )
+        n_checkins = max(n_checkins, len(past))
+        over_checkins = Loss.sum([*past, loss.times(n_checkins - len(past))])
         return cls(
             mechanism=terms.mechanism_name,
             whom="person" if whole else "sample" if shared == 1 else "reading",
-            checkins=counted,
+            checkins=n_checkins,
             batch=terms.collection.batch,
             epsilon_per_sample=loss.total,
             epsilon_per_checkin=loss.total if whole else None,
@@ -165,7 +167,7 @@ class Promise:
             tolerance=terms.model.tolerance,
             directions=terms.privacy.directions,
             numbers=mechanism.numbers,
-            counted=terms.n_classes > 0,
+            has_labels=terms.n_classes > 0,
             roles=_roles(terms, mechanism),
         )
 
@@ -263,14 +265,14 @@ def usual_checkins(terms: "Terms") -> int:
 
 
 def _roles(terms: "Terms", mechanism: Mechanism) -> tuple[RoleShare, ...]:
-    truths = mechanism.truths
-    if not truths:
+    truth = mechanism.truth_probability
+    if not truth:
         return ()
-    shares = {role: terms.collection.roles.share(role) for role in truths}
+    shares = {role: terms.collection.roles.share(role) for role in truth}
     of = _denominator(*(share for role, share in shares.items() if role is not Role.TRAIN))
     n = {role: max(1, nearest(share * of)) for role, share in shares.items()}
     n[Role.TRAIN] = of - sum(n.values()) + n[Role.TRAIN]
-    return tuple(RoleShare(role, n[role], of, truths[role]) for role in n)
+    return tuple(RoleShare(role, n[role], of, truth[role]) for role in n)
 
 
 def _denominator(*shares: float) -> int:

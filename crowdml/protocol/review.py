@@ -61,13 +61,13 @@ class FieldRule(NamedTuple):
     check: Check
 
 
-def rule(*needs: str) -> Callable[[Check], FieldRule]:
+def field_rule(*needs: str) -> Callable[[Check], FieldRule]:
     """Make a `FieldRule` from a check of these fields; it runs only if all of them are valid."""
     return lambda check: FieldRule(needs, check)
 
 
 class Review:
-    """Collect what is valid in a document, by its place, and one mistake for each wrong field.
+    """Collect what is valid in a document, by its path, and one mistake for each wrong field.
 
     Args:
         document: Plain data, as from TOML or JSON.
@@ -95,8 +95,8 @@ class Review:
     def apply(self, rules: Iterable[FieldRule]) -> None:
         """Apply further rules; only the first mistake of a field is reported."""
         for needs, check in rules:
-            if all(place in self.values for place in needs):
-                for mistake in check(*(self.values[place] for place in needs)):
+            if all(path in self.values for path in needs):
+                for mistake in check(*(self.values[path] for path in needs)):
                     if all(mistake.field != known.field for known in self.mistakes):
                         self.mistakes.append(mistake)
 
@@ -113,37 +113,37 @@ class Review:
     def _read_field(
         self, table: dict[str, Any], field: msgspec.structs.FieldInfo, inside: str
     ) -> None:
-        place, inner = inside + field.name, _struct_in(field.type, table.get(field.name))
+        path, inner = inside + field.name, _struct_in(field.type, table.get(field.name))
         if field.name in table:
             value = table[field.name]
         elif field.required and not (inner and _requires_some(inner)):
-            self.mistakes.append(Mistake(place, MISSING, remedy=_addition(field, inside[:-1])))
+            self.mistakes.append(Mistake(path, MISSING, remedy=_addition(field, inside[:-1])))
             return
         else:
             # A table left out is an empty one: what it must have is missing, the rest has defaults.
             value = {} if inner and field.default is not None else field.default
         if inner and isinstance(value, dict):
-            self._read_tagged(value, inner, place)
+            self._read_tagged(value, inner, path)
         elif _is_open(field.type) and isinstance(value, dict):
             names, found = listed(field.type.kinds()), value.get(field.type.tag_field)
             must = Phrase("must be {what}", what=names)
-            self.mistakes.append(Mistake(f"{place}.{field.type.tag_field}", must, shown(found)))
+            self.mistakes.append(Mistake(f"{path}.{field.type.tag_field}", must, shown(found)))
         else:
-            self._read_value(value, field.type, place)
+            self._read_value(value, field.type, path)
 
-    def _read_tagged(self, table: dict[str, Any], kind: type[msgspec.Struct], place: str) -> None:
+    def _read_tagged(self, table: dict[str, Any], kind: type[msgspec.Struct], path: str) -> None:
         config = kind.__struct_config__
         if config.tag_field in table:
-            self.values[f"{place}.{config.tag_field}"] = config.tag
+            self.values[f"{path}.{config.tag_field}"] = config.tag
         rest = {name: value for name, value in table.items() if name != config.tag_field}
-        self._read_table(rest, kind, f"{place}.")
+        self._read_table(rest, kind, f"{path}.")
 
-    def _read_value(self, value: Any, kind: Any, place: str) -> None:
+    def _read_value(self, value: Any, kind: Any, path: str) -> None:
         if _fits(value, kind):
-            self.values[place] = msgspec.convert(value, kind, dec_hook=read_open)
+            self.values[path] = msgspec.convert(value, kind, dec_hook=read_open)
         else:
             must = Phrase("must be {what}", what=in_words(kind))
-            self.mistakes.append(Mistake(place, must, _culprit(value, kind)))
+            self.mistakes.append(Mistake(path, must, _culprit(value, kind)))
 
 
 def read(document: Any, kind: type[T], name: str, rules: Iterable[FieldRule], start: str = "") -> T:
@@ -158,7 +158,7 @@ def read(document: Any, kind: type[T], name: str, rules: Iterable[FieldRule], st
 def fields_of(
     kind: type[msgspec.Struct], inside: str = ""
 ) -> Iterator[tuple[str, msgspec.structs.FieldInfo]]:
-    """List every field of a document by its place, such as `model.kind`."""
+    """List every field of a document by its path, such as `model.kind`."""
     for field in msgspec.structs.fields(kind):
         inner = _struct_in(field.type, None)
         if inner:

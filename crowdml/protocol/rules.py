@@ -9,14 +9,14 @@ from crowdml.phrase import Phrase
 from crowdml.privacy import LARGEST_SHARE
 from crowdml.protocol.features import SENSORS, features_made
 from crowdml.protocol.mechanisms import MECHANISMS
-from crowdml.protocol.review import rule
+from crowdml.protocol.review import field_rule
 from crowdml.protocol.wording import entries, listed, shown
 
 LARGEST_MODEL = 1_000_000
 CLASSIFIERS = [name for name, kind in MODELS.items() if kind.classifier]
 
 
-@rule("features.sensor.kind", "features.sensor.transform")
+@field_rule("features.sensor.kind", "features.sensor.transform")
 def _values_are_typed_in(kind: str, transform: str) -> Iterator[Mistake]:
     if SENSORS[kind].typed_in != (transform == "values"):
         yield Mistake(
@@ -26,7 +26,7 @@ def _values_are_typed_in(kind: str, transform: str) -> Iterator[Mistake]:
         )
 
 
-@rule("features.sensor.kind", "features.sensor.fields")
+@field_rule("features.sensor.kind", "features.sensor.fields")
 def _fields_are_typed_in(kind: str, fields: tuple[str, ...]) -> Iterator[Mistake]:
     if SENSORS[kind].typed_in != bool(fields):
         yield Mistake(
@@ -36,8 +36,8 @@ def _fields_are_typed_in(kind: str, fields: tuple[str, ...]) -> Iterator[Mistake
         )
 
 
-@rule("features.count", "features.sensor.transform", "features.sensor.window",
-      "features.sensor.fields")  # fmt: skip
+@field_rule("features.count", "features.sensor.transform", "features.sensor.window",
+            "features.sensor.fields")  # fmt: skip
 def _count_is_what_is_made(
     count: int, transform: str, window: int, fields: tuple[str, ...]
 ) -> Iterator[Mistake]:
@@ -54,7 +54,7 @@ def _count_is_what_is_made(
         yield Mistake("features.count", must, count)
 
 
-@rule("features.count", "features.names", "features.center", "features.scale")
+@field_rule("features.count", "features.names", "features.center", "features.scale")
 def _each_column_has_one(
     count: int, names: tuple[str, ...], center: tuple[float, ...], scale: tuple[float, ...]
 ) -> Iterator[Mistake]:
@@ -65,7 +65,7 @@ def _each_column_has_one(
             yield Mistake(f"features.{field}", must, entries(len(values)))
 
 
-@rule("features.names")
+@field_rule("features.names")
 def _names_differ(names: tuple[str, ...]) -> Iterator[Mistake]:
     for name in names:
         if name != name.strip():
@@ -78,14 +78,14 @@ def _names_differ(names: tuple[str, ...]) -> Iterator[Mistake]:
             yield Mistake("features.names", Phrase("must differ from each other"), found)
 
 
-@rule("features.names", "features.sensor.kind")
+@field_rule("features.names", "features.sensor.kind")
 def _sensors_name_their_own(names: tuple[str, ...], kind: str) -> Iterator[Mistake]:
     if names:
         must = Phrase("must be left out where a sensor makes the features")
         yield Mistake("features.names", must, entries(len(names)))
 
 
-@rule("features.missing", "features.center")
+@field_rule("features.missing", "features.center")
 def _missing_has_a_center(missing: str, center: tuple[float, ...]) -> Iterator[Mistake]:
     if missing == "center" and not center:
         must = Phrase("must be reject where columns have no center")
@@ -93,7 +93,7 @@ def _missing_has_a_center(missing: str, center: tuple[float, ...]) -> Iterator[M
         yield Mistake("features.missing", must, shown(missing), remedy)
 
 
-@rule("target.labels")
+@field_rule("target.labels")
 def _labels_differ(labels: tuple[str, ...]) -> Iterator[Mistake]:
     if len(labels) == 1:
         must = Phrase("must be two or more, or none for a number")
@@ -104,7 +104,7 @@ def _labels_differ(labels: tuple[str, ...]) -> Iterator[Mistake]:
             yield Mistake("target.labels", Phrase("must differ from each other"), found)
 
 
-@rule("collection.batch", "collection.buffer")
+@field_rule("collection.batch", "collection.buffer")
 def _buffer_holds_a_batch(batch: int, buffer: int | None) -> Iterator[Mistake]:
     if buffer is not None and buffer < batch:
         must = Phrase("must hold a whole batch of {n} samples", n=batch)
@@ -112,7 +112,7 @@ def _buffer_holds_a_batch(batch: int, buffer: int | None) -> Iterator[Mistake]:
         yield Mistake("collection.buffer", must, buffer, remedy)
 
 
-@rule("model.kind", "model.intercept", "features.count", "target.labels")
+@field_rule("model.kind", "model.intercept", "features.count", "target.labels")
 def _model_suits(
     kind: str, intercept: bool, count: int, labels: tuple[str, ...]
 ) -> Iterator[Mistake]:
@@ -138,7 +138,7 @@ def model_mistakes(
         yield Mistake("features.count", must, size, Phrase("Use fewer features or labels."))
 
 
-@rule("collection.evaluators", "collection.counters")
+@field_rule("collection.evaluators", "collection.counters")
 def _some_checkins_train(evaluators: float | None, counters: float | None) -> Iterator[Mistake]:
     share = (evaluators or 0.0) + (counters or 0.0)
     if share > LARGEST_SHARE * (1 + 1e-9):
@@ -146,15 +146,15 @@ def _some_checkins_train(evaluators: float | None, counters: float | None) -> It
         yield Mistake("collection.evaluators", must, share, Phrase("Lower one of them."))
 
 
-@rule("collection.counters", "target.labels")
+@field_rule("collection.counters", "target.labels")
 def _counters_have_answers(counters: float | None, labels: tuple[str, ...]) -> Iterator[Mistake]:
     if counters and not labels:
         must = Phrase("must be 0 where a number is predicted: there are no answers to count")
         yield Mistake("collection.counters", must, counters, Phrase("Remove it."))
 
 
-@rule("privacy.mechanism", "collection.heldout", "collection.evaluators", "collection.counters",
-      "collection.checkins", "model.clip")  # fmt: skip
+@field_rule("privacy.mechanism", "collection.heldout", "collection.evaluators",
+            "collection.counters", "collection.checkins", "model.clip")  # fmt: skip
 def _options_fit(
     mechanism: str,
     heldout: float,

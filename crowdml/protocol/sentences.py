@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from crowdml.phrase import Phrase
 from crowdml.privacy import PRIVATE_UP_TO
-from crowdml.protocol.figures import at_most_times, counted, written_epsilon
+from crowdml.protocol.figures import at_most_times, count_of, written_epsilon
 from crowdml.protocol.mechanisms import MECHANISMS
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _not_private(promise: "Promise") -> Phrase:
 
 
 def _stays(promise: "Promise") -> Phrase:
-    samples = counted("sample", promise.batch)
+    samples = count_of("sample", promise.batch)
     if promise.private:
         return Phrase(
             "Your samples never leave your device. When it has {samples}, it sends one "
@@ -127,7 +127,7 @@ def _loss(promise: "Promise") -> Phrase:
             "only toss a coin. From {checkins} they could at worst be right {times}. We call "
             "that {level}.",
             question=_question(promise),
-            checkins=counted("check-in", promise.checkins),
+            checkins=count_of("check-in", promise.checkins),
             times=often,
             level=level,
         )

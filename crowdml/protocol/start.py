@@ -9,7 +9,7 @@ import numpy as np
 from crowdml.optim import pilot_reach
 from crowdml.phrase import Phrase
 from crowdml.protocol.features import Text
-from crowdml.protocol.figures import counted
+from crowdml.protocol.figures import count_of
 from crowdml.protocol.wire import Sha256
 from crowdml.types import Array
 
@@ -48,9 +48,9 @@ class StartTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return Phrase(
                 "The model starts from one that was learnt before ({words}).", words=self.words
             )
-        pilot = counted("sample", self.rows)
+        pilot = count_of("sample", self.rows)
         if self.people is not None:
-            people = counted("person", self.people)
+            people = count_of("person", self.people)
             pilot = Phrase("{samples} of {people}", samples=pilot, people=people)
         if not self.words:
             return Phrase("The model starts from a pilot of {pilot}.", pilot=pilot)

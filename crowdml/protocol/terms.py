@@ -15,7 +15,7 @@ from crowdml.phrase import Phrase
 from crowdml.privacy import (
     LARGEST_SHARE,
     CheckinEvent,
-    CheckinPlace,
+    CheckinKey,
     Loss,
     Mechanism,
     Roles,
@@ -210,7 +210,7 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def event(self, n_samples: int) -> CheckinEvent:
         """Return what a check-in of `n_samples` costs; the cost is known before it is sent."""
-        return self.mechanism().event(n_samples, CheckinPlace("", "", 1))
+        return self.mechanism().event(n_samples, CheckinKey("", "", 1))
 
     def make_model(self) -> Model:
         """Make the model, with its proven bounds."""

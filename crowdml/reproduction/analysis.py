@@ -5,7 +5,7 @@ import numpy as np
 
 from crowdml.device import write_checkin
 from crowdml.models import Minibatch, Model
-from crowdml.privacy import CheckinPlace, SystemChance
+from crowdml.privacy import CheckinKey, SystemChance
 from crowdml.protocol import Checkout, State, encode_parameters
 from crowdml.simulation import (
     Arrivals,
@@ -21,7 +21,7 @@ BATCHES = (1, 2, 5, 10, 20, 50, 100)
 DELAYS = (10.0, 30.0, 100.0, 300.0, 1000.0)
 EPSILON = 10.0
 LEARNING = Learning(mechanism="laplace", epsilon=EPSILON, c=1.0)
-NOWHERE = CheckinPlace("0" * 64, "", 1)
+NOWHERE = CheckinKey("0" * 64, "", 1)
 L1 = 1
 COORDINATE_BYTES = 4
 TICKS = 300_000

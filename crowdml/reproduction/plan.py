@@ -8,12 +8,12 @@ from typing import Any, Literal
 import msgspec
 from msgspec import structs
 
-from crowdml.simulation import Plan, Setting, read_plan, read_settings
+from crowdml.simulation import CurveSettings, Plan, read_plan, read_settings
 
 GROUPS = ("activity", "mnist", "cifar10")
 
 
-class CurvePlan(Setting, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class CurvePlan(CurveSettings, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Describe one curve; by default it has the paper's mechanism and rate, η = c/√t.
 
     Args:

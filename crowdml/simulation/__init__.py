@@ -1,4 +1,9 @@
-"""Simulate a crowd in arrays: first who checks in when, then what is learnt."""
+"""Simulate a crowd in arrays: first who checks in when, then what is learnt.
+
+The command line, the planner, the reproduction and notebooks call `simulate` and `advise`. It uses
+the server's step and the stand-ins of mechanisms, and its random numbers are fast, not secure.
+Never use it on samples of participants.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -9,14 +14,14 @@ if TYPE_CHECKING:
         Advice,
         EpsilonOption,
         ExpectedCrowd,
-        Option,
         PilotAdvice,
         advise,
         hold_out,
         load_samples,
         pilot_advice,
     )
-    from crowdml.simulation.baselines import central_batch, error_rate, guess_error, perturb
+    from crowdml.simulation.baselines import central_batch, error_rate, guess_error
+    from crowdml.simulation.crowd_settings import Crowd, Learning, StartPoint
     from crowdml.simulation.curve import Curve
     from crowdml.simulation.datasets import (
         Dataset,
@@ -27,22 +32,26 @@ if TYPE_CHECKING:
         set_aside,
     )
     from crowdml.simulation.fold import FoldInputs, fold_slowly, learn
+    from crowdml.simulation.learning_setup import (
+        LearningSetup,
+        make_model,
+        make_stand_in,
+        model_for,
+        scale_of,
+    )
     from crowdml.simulation.notebook import ProgressBar
-    from crowdml.simulation.plan import APPROACHES, Plan
+    from crowdml.simulation.plan import Plan
+    from crowdml.simulation.plan_file import CurveSettings, PlanFile, read_plan, read_settings
     from crowdml.simulation.plot import (
         COLOURS,
         NotebookFigure,
         check_format,
         draw_curves,
-        draw_epsilons,
-        draw_options,
         save,
     )
     from crowdml.simulation.results import Results
-    from crowdml.simulation.rule import Rule, make_model, make_stand_in, model_for, scale_of
     from crowdml.simulation.schedule import (
         Arrivals,
-        Delay,
         Presence,
         Schedule,
         constant_delay,
@@ -53,45 +62,38 @@ if TYPE_CHECKING:
         person_by_person,
         uniform_delay,
     )
-    from crowdml.simulation.setting import PlanFile, Setting, read_plan, read_settings
-    from crowdml.simulation.settings import Crowd, Learning, StartPoint
     from crowdml.simulation.trial import Data, spent
     from crowdml.simulation.trials import simulate
-    from crowdml.simulation.tuning import tune, validation_split
+    from crowdml.simulation.tuning import tune
 
 __all__ = [
-    "APPROACHES",
     "COLOURS",
     "Advice",
     "Arrivals",
     "Crowd",
     "Curve",
+    "CurveSettings",
     "Data",
     "Dataset",
-    "Delay",
     "EpsilonOption",
     "ExpectedCrowd",
     "FoldInputs",
     "Learning",
+    "LearningSetup",
     "NotebookFigure",
-    "Option",
     "PilotAdvice",
     "Plan",
     "PlanFile",
     "Presence",
     "ProgressBar",
     "Results",
-    "Rule",
     "Schedule",
-    "Setting",
     "StartPoint",
     "advise",
     "central_batch",
     "check_format",
     "constant_delay",
     "draw_curves",
-    "draw_epsilons",
-    "draw_options",
     "error_rate",
     "exponential_delay",
     "fold_slowly",
@@ -109,7 +111,6 @@ __all__ = [
     "model_for",
     "one_by_one",
     "person_by_person",
-    "perturb",
     "pilot_advice",
     "read_plan",
     "read_settings",
@@ -121,7 +122,6 @@ __all__ = [
     "spent",
     "tune",
     "uniform_delay",
-    "validation_split",
 ]
 
 # Data sets and baselines need no compiler, so the demo can use them without one.

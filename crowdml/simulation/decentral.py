@@ -7,12 +7,12 @@ import numpy as np
 
 from crowdml.protocol import MECHANISMS
 from crowdml.simulation.baselines import measure
+from crowdml.simulation.crowd_settings import Crowd, Learning
 from crowdml.simulation.curve import Curve
 from crowdml.simulation.datasets import Dataset
 from crowdml.simulation.fold import learn
-from crowdml.simulation.rule import Rule, model_for
+from crowdml.simulation.learning_setup import LearningSetup, model_for
 from crowdml.simulation.schedule import one_by_one
-from crowdml.simulation.settings import Crowd, Learning
 
 MOST_POINTS, MOST_TESTS = 6, 2000
 
@@ -43,7 +43,7 @@ def decentralized(
         w, wrong = learn(alone, schedule, learning, stops, rng)
         found = measure(model, w, (x_test, y_test))
         errors, rmse = errors + found[0], rmse + found[1]
-        c += (Rule.of(learning, alone, schedule).step.c or 0.0) / len(hands)
+        c += (LearningSetup.of(learning, alone, schedule).step.c or 0.0) / len(hands)
         online += np.cumsum([0, *wrong])[stops] / np.maximum(schedule.start[stops], 1)
     samples = (shares * len(data.y_train) * crowd.passes).astype(np.int64)
     errors, online, rmse = (part[None] / len(hands) for part in (errors, online, rmse))

@@ -7,7 +7,7 @@ import numpy as np
 
 from crowdml.learning import CheckinStep, length_limit
 from crowdml.models import LinearModel
-from crowdml.privacy import Reading, StandIn
+from crowdml.privacy import CheckinEstimates, StandIn
 from crowdml.simulation.compiled import (
     LAWS,
     MODELS,
@@ -19,10 +19,10 @@ from crowdml.simulation.compiled import (
     gather,
     seed_streams,
 )
+from crowdml.simulation.crowd_settings import Learning
 from crowdml.simulation.datasets import Dataset
-from crowdml.simulation.rule import Rule
+from crowdml.simulation.learning_setup import LearningSetup
 from crowdml.simulation.schedule import Schedule
-from crowdml.simulation.settings import Learning
 from crowdml.types import Array, Ints
 
 
@@ -30,7 +30,7 @@ def learn(
     data: Dataset, schedule: Schedule, learning: Learning, stops: Ints, rng: np.random.Generator
 ) -> tuple[Array, Ints]:
     """Return the parameters after `stops[i]` check-ins, row by row, and n_e of every check-in."""
-    law = Rule.of(learning, data, schedule).stand_in.law
+    law = LearningSetup.of(learning, data, schedule).stand_in.law
     if learning.compiled and law in LAWS:
         return FoldInputs.of(data, schedule, learning).fold(stops, rng)
     own = learning.own_model or learning.own_optimizer
@@ -52,17 +52,17 @@ class FoldInputs(NamedTuple):
     y: Float32s
     schedule: Schedule
     learning: Learning
-    rule: Rule
+    setup: LearningSetup
 
     @classmethod
     def of(cls, data: Dataset, schedule: Schedule, learning: Learning) -> "FoldInputs":
-        rule, used = Rule.of(learning, data, schedule), schedule.used
-        norm = rule.stand_in.norm
+        setup, used = LearningSetup.of(learning, data, schedule), schedule.used
+        norm = setup.stand_in.norm
         x, lengths = gather(data.x_train, used, learning.intercept, norm, not data.raw)
-        return cls(x, lengths, data.y_train[used].astype(np.float32), schedule, learning, rule)
+        return cls(x, lengths, data.y_train[used].astype(np.float32), schedule, learning, setup)
 
     def fold(self, stops: Ints, rng: np.random.Generator) -> tuple[Array, Ints]:
-        schedule, stand_in = self.schedule, self.rule.stand_in
+        schedule, stand_in = self.schedule, self.setup.stand_in
         wrong = np.zeros(schedule.n_checkins, np.int64)
         streams = seed_streams(rng)
         draws = _draws(stand_in, schedule, rng).astype(np.float32)
@@ -73,13 +73,13 @@ class FoldInputs(NamedTuple):
 
     @property
     def _model(self) -> LinearModel:
-        assert isinstance(self.rule.model, LinearModel)
-        return self.rule.model
+        assert isinstance(self.setup.model, LinearModel)
+        return self.setup.model
 
     def _setting(self) -> FoldSetting:
         learning, model = self.learning, self._model
-        stand_in, step = self.rule.stand_in, self.rule.step
-        limit = checkin_step(learning, self.rule).limit
+        stand_in, step = self.setup.stand_in, self.setup.step
+        limit = checkin_step(learning, self.setup).limit
         return FoldSetting(
             model=MODELS[learning.model],
             n_features=model.n_features + model.intercept,
@@ -98,34 +98,34 @@ class FoldInputs(NamedTuple):
             c=float(step.c or 0.0),
             radius=learning.radius,
             averaging=-1.0 if step.averaging is None else step.averaging,
-            w0=_in_kernel_order(self.rule.w0, model).astype(np.float32),
+            w0=_in_kernel_order(self.setup.w0, model).astype(np.float32),
         )
 
 
-def checkin_step(learning: Learning, rule: Rule) -> CheckinStep:
-    """Make the server's own step for a crowd that learns by this rule."""
-    limit = length_limit(rule.stand_in) if learning.limits_length else None
-    return CheckinStep(rule.optimizer, limit)
+def checkin_step(learning: Learning, setup: LearningSetup) -> CheckinStep:
+    """Make the server's own step for a crowd that learns with this setup."""
+    limit = length_limit(setup.stand_in) if learning.limits_length else None
+    return CheckinStep(setup.optimizer, limit)
 
 
 def fold_slowly(
     data: Dataset, schedule: Schedule, learning: Learning, stops: Ints, rng: np.random.Generator
 ) -> tuple[Array, Ints]:
     """Fold in plain NumPy with the server's own step, for any model and any optimizer."""
-    rule = Rule.of(learning, data, schedule)
-    model, stand_in, step = rule.model, rule.stand_in, checkin_step(learning, rule)
+    setup = LearningSetup.of(learning, data, schedule)
+    model, stand_in, step = setup.model, setup.stand_in, checkin_step(learning, setup)
     seen, draws = data.bounded(stand_in.norm), _draws(stand_in, schedule, rng)
-    state = step.start(model.size, w0=rule.w0)
+    state = step.start(model.size, w0=setup.w0)
     versions = [state.w]
     oldest, depth = 0, int(schedule.staleness.max(initial=0)) + 1
-    out, wrong = np.tile(rule.w0, (len(stops), 1)), np.zeros(schedule.n_checkins, np.int64)
+    out, wrong = np.tile(setup.w0, (len(stops), 1)), np.zeros(schedule.n_checkins, np.int64)
     for i in range(schedule.n_checkins):
         rows = schedule.used[schedule.start[i] : schedule.start[i + 1]]
         x, y, then = seen.x_train[rows], seen.y_train[rows], versions[schedule.version[i] - oldest]
         wrong[i] = model.mistakes(then, x, y).sum()
         g = model.mean_gradient(then, x, y, stand_in.clip, stand_in.norm)
         g = stand_in.hide(g + learning.regularization * then, len(rows), draws[i], rng)
-        state = step(state, Reading(g=g), int(schedule.device[i]), len(rows))
+        state = step(state, CheckinEstimates(g=g), int(schedule.device[i]), len(rows))
         versions.append(state.w)
         if len(versions) > depth:
             versions.pop(0)

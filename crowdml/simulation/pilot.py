@@ -7,10 +7,10 @@ import numpy as np
 from crowdml.models import Model
 from crowdml.pilot import fit_start
 from crowdml.simulation.baselines import error_rate
+from crowdml.simulation.crowd_settings import Crowd, StartPoint
 from crowdml.simulation.datasets import Dataset, set_aside
+from crowdml.simulation.learning_setup import model_for
 from crowdml.simulation.plan import Plan
-from crowdml.simulation.rule import model_for
-from crowdml.simulation.settings import Crowd, StartPoint
 from crowdml.types import Ints
 
 

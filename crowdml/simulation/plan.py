@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from crowdml.errors import InvalidInput
 from crowdml.protocol import MECHANISMS
-from crowdml.simulation.settings import Crowd, Learning
+from crowdml.simulation.crowd_settings import Crowd, Learning
 
 APPROACHES = ("crowd", "central-batch", "central-sgd", "decentral")
 

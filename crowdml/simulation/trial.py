@@ -10,15 +10,15 @@ import numpy as np
 
 from crowdml.privacy import Loss, Role, StandIn
 from crowdml.simulation.baselines import central_batch, measure, perturb
+from crowdml.simulation.crowd_settings import Crowd
 from crowdml.simulation.curve import Curve
 from crowdml.simulation.datasets import Dataset
 from crowdml.simulation.decentral import decentralized
 from crowdml.simulation.fold import learn
+from crowdml.simulation.learning_setup import LearningSetup, model_for
 from crowdml.simulation.pilot import TrialPilot
 from crowdml.simulation.plan import Plan
-from crowdml.simulation.rule import Rule, model_for
 from crowdml.simulation.schedule import Schedule, arrive, make_schedule
-from crowdml.simulation.settings import Crowd
 
 Data: TypeAlias = Dataset | Callable[[np.random.Generator], Dataset]
 """The same samples in every trial, or a function that draws the samples of a trial."""
@@ -97,18 +97,18 @@ def _crowd(
     training = schedule.training
     stops = np.searchsorted(training.tick, samples, side="right")
     w, wrong = learn(data, training, plan.learning, stops, rng)
-    rule = Rule.of(plan.learning, data, training)
-    errors, rmse = measure(rule.model, w, data.bounded_test(rule.stand_in.norm))
+    setup = LearningSetup.of(plan.learning, data, training)
+    errors, rmse = measure(setup.model, w, data.bounded_test(setup.stand_in.norm))
     used = np.concatenate([[0], training.start[stops[1:]]])
     counted = np.concatenate([[0], np.cumsum(wrong)])[stops]
-    per_sample, per_device, per_person = spent(schedule, rule.stand_in)
+    per_sample, per_device, per_person = spent(schedule, setup.stand_in)
     return Curve(
         samples=samples,
         errors=errors[None],
         online_errors=(counted / np.maximum(used, 1))[None],
         rmse=rmse[None],
         checkins=schedule.n_checkins,
-        c=rule.step.c or 0.0,
+        c=setup.step.c or 0.0,
         left_over=1 - len(schedule.used) / max(schedule.arrived, 1),
         epsilon_per_sample=per_sample,
         epsilon_spent=per_device,

@@ -15,7 +15,7 @@ from crowdml.protocol import MECHANISMS
 from crowdml.simulation import (
     Dataset,
     Learning,
-    Rule,
+    LearningSetup,
     StartPoint,
     learn,
     person_by_person,
@@ -66,7 +66,7 @@ class CrowdEstimator(BaseEstimator):  # type: ignore[misc]
         data = Dataset("X", labels, x, y, people, x[:0], y[:0])
         schedule = person_by_person(data.person, self.checkins, rng)
         w, _ = learn(data, schedule, learning, np.array([schedule.n_checkins]), rng)
-        stand_in = Rule.of(learning, data, schedule).stand_in
+        stand_in = LearningSetup.of(learning, data, schedule).stand_in
         self.epsilon_per_sample_, _, self.epsilon_ = spent(schedule, stand_in)
         self.delta_ = stand_in.losses(1)[0].delta
         self.n_checkins_ = schedule.n_checkins

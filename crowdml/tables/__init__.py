@@ -13,20 +13,12 @@ from crowdml.tables.dialect import (
     rows,
     separators,
 )
-from crowdml.tables.layout import ANSWERS, CsvLayout, answer_name, find_layout
-from crowdml.tables.names import (
-    check_columns,
-    check_kind,
-    missing_column,
-    nearest_name,
-    quoted,
-    split_unit,
-)
+from crowdml.tables.layout import CsvLayout, answer_name, find_layout
+from crowdml.tables.names import check_columns, check_kind, nearest_name, quoted, split_unit
 from crowdml.tables.table import Table, read_table
 from crowdml.tables.whole_file import read_file
 
 __all__ = [
-    "ANSWERS",
     "CsvDialect",
     "CsvLayout",
     "Table",
@@ -36,7 +28,6 @@ __all__ = [
     "find_layout",
     "guess_dialect",
     "is_number",
-    "missing_column",
     "nearest_name",
     "quoted",
     "read_arrays",

@@ -5,7 +5,7 @@ import { InvalidInput, NotPrivate, Rejected, TermsChanged } from "./errors.js";
 import { tally } from "./for_you.js";
 import { Minibatch } from "./minibatch.js";
 import { phrase } from "./phrase.js";
-import { placeOf } from "./place.js";
+import { checkinKeyOf } from "./checkin_key.js";
 import { checkStart } from "./start.js";
 import { Terms, termsHash } from "./terms.js";
 import { nonsense } from "./transport.js";
@@ -91,10 +91,10 @@ export class Agreement {
    */
   async approve(ledger, nSamples) {
     const number = ledger.events.length + 1;
-    const place = await placeOf(this.termsSha256, this.#agreed.device, number);
-    const event = this.#mechanism.event(nSamples, place);
+    const key = await checkinKeyOf(this.termsSha256, this.#agreed.device, number);
+    const event = this.#mechanism.event(nSamples, key);
     ledger.require(event, this.#agreed.limits);
-    return { place, event, nSamples };
+    return { key, event, nSamples };
   }
 
   /**
@@ -103,11 +103,11 @@ export class Agreement {
    *
    * @type {WriteCheckin}
    */
-  write({ place, event, nSamples }, version, { w, exported }, x, y, ledger, chance) {
+  write({ key, event, nSamples }, version, { w, exported }, x, y, ledger, chance) {
     if (x.length !== nSamples || nSamples < this.terms.collection.batch) return undefined;
-    if (this.fulfilled(ledger) || place.number !== ledger.events.length + 1) return undefined;
+    if (this.fulfilled(ledger) || key.number !== ledger.events.length + 1) return undefined;
     const minibatch = new Minibatch(this.#model, w, x, y, exported);
-    const { payload, truth } = this.#mechanism.makePayload(minibatch, event, place, chance);
+    const { payload, truth } = this.#mechanism.makePayload(minibatch, event, key, chance);
     const message = { id: chance.token(), version, terms: this.termsSha256, ...payload };
     const body = new TextEncoder().encode(JSON.stringify(message));
     const counted = tally(this.#model, exported ?? w, x, y);

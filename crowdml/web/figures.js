@@ -61,7 +61,7 @@ export const UNCERTAIN = 0.5;
  *
  * @param {number} share
  */
-export function chance(share) {
+export function probabilityInWords(share) {
   const rest = Math.min(share, 1 - share);
   if (rest < NEVER) return share > 0.5 ? phrase("practically always") : phrase("practically never");
   const decimals = Math.max(0, -Math.floor(Math.log10(10 * rest)));
@@ -90,7 +90,7 @@ export function shareRange({ value, margin }) {
  *
  * @param {Estimate | null} estimate
  */
-export function estimateSaid(estimate) {
+export function estimateInWords(estimate) {
   if (!estimate) return phrase("not known");
   if (estimate.margin >= UNCERTAIN) return phrase("too uncertain");
   return shareRange(estimate);
@@ -102,8 +102,8 @@ export function estimateSaid(estimate) {
  * @param {Estimate | null} error
  * @returns {Phrase}
  */
-export function errorSaid(error) {
-  if (!error || error.margin >= UNCERTAIN) return estimateSaid(error);
+export function errorInWords(error) {
+  if (!error || error.margin >= UNCERTAIN) return estimateInWords(error);
   return phrase("{range} wrong", { range: shareRange(error) });
 }
 
@@ -119,7 +119,7 @@ export const significant = (value, digits, language = "en") =>
  * @param {"sample" | "check-in" | "person"} noun
  * @param {number} n
  */
-export function counted(noun, n) {
+export function countOf(noun, n) {
   if (noun === "person") return n === 1 ? phrase("1 person") : phrase("{n} people", { n });
   if (noun === "sample") return n === 1 ? phrase("1 sample") : phrase("{n} samples", { n });
   return n === 1 ? phrase("1 check-in") : phrase("{n} check-ins", { n });

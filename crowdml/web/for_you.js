@@ -32,7 +32,7 @@ export function tally(model, w, x, y) {
  *
  * @param {readonly RightCount[]} tallies
  */
-export function course(tallies) {
+export function sharesOverTime(tallies) {
   const counted = tallies.filter(({ samples }) => samples);
   const parts = Math.min(counted.length, MOST_BARS);
   const place = (/** @type {number} */ i) => Math.floor((i * counted.length) / parts);

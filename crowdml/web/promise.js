@@ -72,8 +72,8 @@ export class PrivacyPromise {
     /** k; 0 where no direction is sent. */
     this.directions = mechanism.directions ?? 0;
     this.numbers = mechanism.numbers;
-    /** Whether a check-in carries counts of answers. */
-    this.counted = nClasses > 0;
+    /** Whether samples have labels, so that check-ins count answers. */
+    this.hasLabels = nClasses > 0;
     this.roles = mechanism.roles ?? [];
   }
 

@@ -1,6 +1,6 @@
 /** Write every sentence about a promise, as English templates and their values. */
 
-import { atMostTimes, counted, shown } from "./figures.js";
+import { atMostTimes, countOf, shown } from "./figures.js";
 import { PRIVATE_UP_TO } from "./loss.js";
 import { kindOf } from "./mechanisms/index.js";
 import { phrase } from "./phrase.js";
@@ -79,7 +79,7 @@ function notPrivate({ exact, epsilon, epsilonOfTerms, whom }) {
 
 /** @param {PrivacyPromise} promise */
 function stays(promise) {
-  const samples = counted("sample", promise.batch);
+  const samples = countOf("sample", promise.batch);
   if (promise.private) {
     return phrase(
       "Your samples never leave your device. When it has {samples}, it sends one message, a check-in.",
@@ -136,7 +136,7 @@ function loss(promise) {
     return phrase(
       "Suppose somebody wonders {question} in one sample of each check-in, and could only toss a " +
         "coin. From {checkins} they could at worst be right {times}. We call that {level}.",
-      { ...values, question, checkins: counted("check-in", promise.checkins) },
+      { ...values, question, checkins: countOf("check-in", promise.checkins) },
     );
   }
   return phrase(

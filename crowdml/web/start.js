@@ -1,7 +1,7 @@
 /** Read model.start: where the model starts from, if not at zero, and how a device verifies it. */
 
 import { InvalidInput } from "./errors.js";
-import { counted } from "./figures.js";
+import { countOf } from "./figures.js";
 import { hexOf } from "./hash.js";
 import { phrase } from "./phrase.js";
 import { fail, integer, otherwise, section, text } from "./schema.js";
@@ -31,8 +31,8 @@ export function startPhrase({ rows, people, words }) {
       ? phrase("The model starts from one that was learnt before ({words}).", { words })
       : phrase("The model starts from one that was learnt before.");
   }
-  const samples = counted("sample", rows);
-  const from = people === null ? undefined : counted("person", people);
+  const samples = countOf("sample", rows);
+  const from = people === null ? undefined : countOf("person", people);
   const pilot = from ? phrase("{samples} of {people}", { samples, people: from }) : samples;
   return words
     ? phrase("The model starts from a pilot of {pilot} ({words}).", { pilot, words })

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from crowdml.checks.mechanisms import AlikeSamples
-from crowdml.privacy import CheckinPlace, Choice, DirectionMechanism, Role, Roles, SystemChance
+from crowdml.privacy import CheckinKey, Choice, DirectionMechanism, Role, Roles, SystemChance
 
 __all__ = ["main", "new_width", "old_width", "simulated_width"]
 
@@ -55,15 +55,15 @@ def simulated_width(n_classes: int, epsilon: float, crowds: int) -> float:
     )
     estimates = []
     for crowd in range(crowds):
-        places = [CheckinPlace("5e" * 32, f"{crowd}-{i}", 1) for i in range(CHECKINS)]
+        keys = [CheckinKey("5e" * 32, f"{crowd}-{i}", 1) for i in range(CHECKINS)]
         errors = []
-        for place in places:
-            event = mechanism.event(1, place)
+        for key in keys:
+            event = mechanism.event(1, key)
             if event.role is Role.EVALUATE:
                 sample = wrong if rng.random() < ERROR else right
-                payload = mechanism.make_payload(sample, event, place, chance)
-                mechanism.check(payload, place)
-                errors.append(mechanism.read(payload, place).errors)
+                payload = mechanism.make_payload(sample, event, key, chance)
+                mechanism.check(payload, key)
+                errors.append(mechanism.read(payload, key).errors)
         estimates.append(np.mean(errors))
     return float(2 * Z * np.std(estimates))
 

@@ -27,7 +27,7 @@ from crowdml.protocol import (
 from crowdml.simulation import (
     Dataset,
     Learning,
-    Rule,
+    LearningSetup,
     error_rate,
     learn,
     load_activity,
@@ -156,7 +156,7 @@ def _data(n_classes: int) -> Dataset:
 
 def _mechanism(cell: Cell) -> DirectionMechanism | NoiseMechanism:
     collection = CollectionSpec(cell.batch, heldout=cell.heldout or None)
-    wanted = WantedPrivacy(cell.epsilon, counted=True, heldout=cell.heldout > 0)
+    wanted = WantedPrivacy(cell.epsilon, has_labels=True, heldout=cell.heldout > 0)
     terms = Terms(
         task="bands", owner="-", contact="-", purpose="-", sensors="-", features=Features(8),
         target=Target(tuple(f"label {k}" for k in range(cell.n_classes))),
@@ -179,9 +179,9 @@ def _errors(cell: Cell, stops: tuple[int, ...], updates: int, seed: int) -> Arra
     schedule = schedule._replace(used=rows.astype(np.int32), checkins=1)
     learning = Learning(mechanism=cell.mechanism, epsilon=cell.epsilon)
     w, _ = learn(data, schedule, learning, np.round(np.array(stops) * trains).astype(np.int64), rng)
-    rule = Rule.of(learning, data, schedule)
-    x, y = data.bounded_test(rule.stand_in.norm)
-    return np.array([error_rate(rule.model, each, x, y) for each in w])
+    setup = LearningSetup.of(learning, data, schedule)
+    x, y = data.bounded_test(setup.stand_in.norm)
+    return np.array([error_rate(setup.model, each, x, y) for each in w])
 
 
 def _reported(

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import ks_2samp
 
 from crowdml.models import Huber, Minibatch
-from crowdml.privacy import CheckinPlace, DirectionMechanism, best_closest
+from crowdml.privacy import CheckinKey, DirectionMechanism, best_closest
 from crowdml.simulation import Dataset, Learning, learn
 from crowdml.simulation.fold import fold_slowly
 from crowdml.simulation.schedule.undelayed import one_by_one
@@ -48,9 +48,9 @@ def real(epsilon: float, u: Array, n: int) -> Array:
     minibatch = Minibatch(Huber(d, delta=1.0), np.zeros(d), -u[None], np.array([1e6]))
     chance, found = Pseudo(d), []
     for i in range(n):
-        place = CheckinPlace("0" * 64, f"device-{i}", 1)
-        payload = mechanism.make_payload(minibatch, mechanism.event(1, place), place, chance)
-        g = mechanism.read(payload, place).g
+        key = CheckinKey("0" * 64, f"device-{i}", 1)
+        payload = mechanism.make_payload(minibatch, mechanism.event(1, key), key, chance)
+        g = mechanism.read(payload, key).g
         assert g is not None
         found.append(g)
     return np.array(found) / mechanism.length

@@ -97,7 +97,7 @@ def one_trial(
         ready = FoldInputs.of(data, training, replace(learning, reach=reach))
         w, _ = ready.fold(ends, np.random.default_rng([trial, 3]))
         errors.append(
-            error_rate(ready.rule.model, w[-1], *data.bounded_test(ready.rule.stand_in.norm))
+            error_rate(ready.setup.model, w[-1], *data.bounded_test(ready.setup.stand_in.norm))
         )
     return errors
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from crowdml.learning import CheckinStep
 from crowdml.models import Minibatch
-from crowdml.privacy import CheckinPlace, SystemChance
+from crowdml.privacy import CheckinKey, SystemChance
 from crowdml.protocol import Task, set_fields, terms_hash
 from crowdml.simulation import (
     Advice,
@@ -124,10 +124,10 @@ def real_error(case: Case, rng: np.random.Generator) -> float:
         first = device * samples + sent[device] * batch
         rows = slice(first, first + batch)
         sent[device] += 1
-        place = CheckinPlace(pinned, f"{crowd}-{device}", int(sent[device]))
+        key = CheckinKey(pinned, f"{crowd}-{device}", int(sent[device]))
         minibatch = Minibatch(model, state.w, seen.x_train[rows], seen.y_train[rows])
-        payload = mechanism.make_payload(minibatch, mechanism.event(batch, place), place, chance)
-        state = step(state, mechanism.read(payload, place), device, batch)
+        payload = mechanism.make_payload(minibatch, mechanism.event(batch, key), key, chance)
+        state = step(state, mechanism.read(payload, key), device, batch)
     w = step.optimizer.model(state.optimizer, state.w)
     return error_rate(model, w, seen.x_test, seen.y_test)
 

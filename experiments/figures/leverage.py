@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 
-from crowdml.privacy import CheckinPlace, Choice, Codebook, Reading, best_closest
-from crowdml.simulation import Crowd, Dataset, Learning, Rule, load_dataset
+from crowdml.privacy import CheckinEstimates, CheckinKey, Choice, Codebook, best_closest
+from crowdml.simulation import Crowd, Dataset, Learning, LearningSetup, load_dataset
 from crowdml.simulation.fold import checkin_step
 from crowdml.simulation.trial import prepare
 from crowdml.types import Array
@@ -27,16 +27,16 @@ def heard(data: Dataset, batch: int, epsilon: float, seed: int) -> Array:
     rng = np.random.default_rng(seed)
     schedule = prepare(data, Crowd(len(data.y_train) // 60, batch), rng)
     learning = Learning(epsilon=epsilon)
-    rule = Rule.of(learning, data, schedule)
-    stand_in, step = rule.stand_in, checkin_step(learning, rule)
-    state, draws = step.start(rule.model.size), stand_in.draws(schedule.n_checkins, rng)
+    setup = LearningSetup.of(learning, data, schedule)
+    stand_in, step = setup.stand_in, checkin_step(learning, setup)
+    state, draws = step.start(setup.model.size), stand_in.draws(schedule.n_checkins, rng)
     seen, lengths = data.bounded(stand_in.norm), np.zeros(schedule.n_checkins)
     for i, rows in enumerate(np.split(schedule.used, schedule.start[1:-1])):
         x, y = seen.x_train[rows], seen.y_train[rows]
-        g = rule.model.mean_gradient(state.w, x, y, math.inf, stand_in.norm)
+        g = setup.model.mean_gradient(state.w, x, y, math.inf, stand_in.norm)
         lengths[i] = np.linalg.norm(g) / stand_in.length
         hidden = stand_in.hide(g, len(rows), draws[i], rng)
-        state = step(state, Reading(g=hidden), int(schedule.device[i]), len(rows))
+        state = step(state, CheckinEstimates(g=hidden), int(schedule.device[i]), len(rows))
     return np.minimum(1.0, lengths)
 
 
@@ -61,7 +61,7 @@ def pushed(enrolments: int, size: int, trials: int) -> float:
     best = []
     for trial in range(trials):
         names = (f"device-{trial}-{i}" for i in range(enrolments))
-        books = (Codebook(size, CheckinPlace("0" * 64, name, 1)) for name in names)
+        books = (Codebook(size, CheckinKey("0" * 64, name, 1)) for name in names)
         best.append(max(float(book.scores(aim, DIRECTIONS).max()) for book in books))
     return float(np.mean(best)) / math.sqrt(2) / choice_of(EPSILON).pull
 

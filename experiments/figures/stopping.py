@@ -12,9 +12,9 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from crowdml.learning import LIARS, Evidence, StoppingRule
+from crowdml.learning import LIARS_TOLERATED, Evidence, StoppingRule
 from crowdml.learning.stopping import ONE, WindowSums
-from crowdml.privacy import CheckinPlace, Role, Roles
+from crowdml.privacy import CheckinKey, Role, Roles
 from crowdml.protocol import Task
 
 Bools = npt.NDArray[np.bool_]
@@ -142,11 +142,13 @@ def single_reports(errors: Floats, epsilon: float, liars: float, rng: np.random.
 
 
 def looks(
-    rule: StoppingRule, devices: Ints, counted: Bools | Ints, evaluated: int = 1
+    rule: StoppingRule, devices: Ints, reported_errors: Bools | Ints, evaluated: int = 1
 ) -> Iterator[tuple[int, Evidence]]:
     """Return the evidence at each look, computed by the program itself."""
     evidence = Evidence(rule)
-    for i, (device, wrong) in enumerate(zip(devices.tolist(), counted.tolist(), strict=True)):
+    for i, (device, wrong) in enumerate(
+        zip(devices.tolist(), reported_errors.tolist(), strict=True)
+    ):
         evidence = evidence.with_report(device, int(wrong), evaluated)
         if rule.is_due(i + 1):
             yield i + 1, evidence
@@ -171,26 +173,26 @@ def stop_of(rule: StoppingRule, says: Bools) -> int | None:
 
 
 def earlier_stop_of(
-    rule: StoppingRule, devices: Ints, counted: Bools | Ints, evaluated: int = 1
+    rule: StoppingRule, devices: Ints, reported_errors: Bools | Ints, evaluated: int = 1
 ) -> int | None:
     """Return the same by the earlier rule: one window, a look after each report, independence."""
-    law, z = rule.mechanism.counted_at(rule.error, evaluated), NormalDist().inv_cdf(0.999)
-    for end in range(WINDOW, len(counted) + 1):
+    law, z = rule.mechanism.error_count_law(rule.error, evaluated), NormalDist().inv_cdf(0.999)
+    for end in range(WINDOW, len(reported_errors) + 1):
         _, who = np.unique(devices[end - WINDOW : end], return_inverse=True)
         reports = np.bincount(who)
-        means = np.bincount(who, counted[end - WINDOW : end]) / reports
+        means = np.bincount(who, reported_errors[end - WINDOW : end]) / reports
         variance = float(np.sum((law.noise + law.sampling) / reports))
-        if np.sum(means - (1 - LIARS) * law.mean) + z * math.sqrt(variance) <= 0:
+        if np.sum(means - (1 - LIARS_TOLERATED) * law.mean) + z * math.sqrt(variance) <= 0:
             return end
     return None
 
 
 def earlier_single_stop_of(rule: StoppingRule, says: Bools) -> int | None:
     """Return the same by the earlier rule where each person reports once."""
-    law, z = rule.mechanism.counted_at(rule.error, 1), NormalDist().inv_cdf(0.999)
+    law, z = rule.mechanism.error_count_law(rule.error, 1), NormalDist().inv_cdf(0.999)
     wrong = np.concatenate([[0], np.cumsum(says)])
     margin = z * math.sqrt(WINDOW * (law.noise + law.sampling))
-    sums = wrong[WINDOW:] - wrong[:-WINDOW] - WINDOW * (1 - LIARS) * law.mean
+    sums = wrong[WINDOW:] - wrong[:-WINDOW] - WINDOW * (1 - LIARS_TOLERATED) * law.mean
     (stops,) = np.nonzero(sums + margin <= 0)
     return int(stops[0]) + WINDOW if len(stops) else None
 
@@ -208,7 +210,7 @@ def false_stops(epsilon: float, error: float, kind: str, in_a_row: bool, runs: i
     rules = [rule_of(epsilon, error, reports, confidence) for confidence in (0.999, 0.9)]
     stops = np.zeros((runs, 3), dtype=bool)
     for run in range(runs):
-        devices, says = bursts(kind, error, epsilon, in_a_row, LIARS, rng)
+        devices, says = bursts(kind, error, epsilon, in_a_row, LIARS_TOLERATED, rng)
         stops[run, 0] = earlier_stop_of(rules[0], devices, says) is not None
         for _, evidence in looks(rules[0], devices, says):
             sums = [window.sums for window in evidence.windows]
@@ -235,11 +237,11 @@ def noisy_false_stops(mechanism: str, epsilon: float, error: float, kind: str, r
         noise = rng.laplace(0, scale / math.sqrt(2), size)
         if mechanism == "gaussian":
             noise = rng.normal(0, scale, size)
-        counted = np.clip(rng.binomial(BATCH, own[devices]) + np.rint(noise), 0, BATCH)
-        lying = rng.choice(PEOPLE, round(LIARS * PEOPLE), replace=False)
-        counted = np.where(np.isin(devices, lying), 0, counted).astype(np.int64)
-        stops[run, 0] = earlier_stop_of(rules[0], devices, counted, BATCH) is not None
-        for _, evidence in looks(rules[0], devices, counted, BATCH):
+        reported_errors = np.clip(rng.binomial(BATCH, own[devices]) + np.rint(noise), 0, BATCH)
+        lying = rng.choice(PEOPLE, round(LIARS_TOLERATED * PEOPLE), replace=False)
+        reported_errors = np.where(np.isin(devices, lying), 0, reported_errors).astype(np.int64)
+        stops[run, 0] = earlier_stop_of(rules[0], devices, reported_errors, BATCH) is not None
+        for _, evidence in looks(rules[0], devices, reported_errors, BATCH):
             sums = [window.sums for window in evidence.windows]
             stops[run, 1:] |= [any(map(rule.is_met, sums)) for rule in rules]
     shares: Floats = stops.mean(axis=0)
@@ -248,7 +250,7 @@ def noisy_false_stops(mechanism: str, epsilon: float, error: float, kind: str, r
 
 def balance(rule: StoppingRule, liars: float) -> float:
     """Return the error over ρ that looks like ρ to the rule, if this share always says "right"."""
-    at = [rule.mechanism.counted_at(error, 1).mean for error in (0.0, 1.0)]
+    at = [rule.mechanism.error_count_law(error, 1).mean for error in (0.0, 1.0)]
     honest = rule.expected(1).share / (1 - liars)
     return (honest - at[0]) / (at[1] - at[0]) / rule.error
 
@@ -282,7 +284,7 @@ def honest_stops(epsilon: float, error: float, end: float, reports: int, runs: i
     rule = rule_of(epsilon, error, reports)
     trusting = replace(rule)
     share = rule.expected(1).share
-    trusting._at_target[1] = rule.expected(1)._replace(share=share / (1 - LIARS))
+    trusting._at_target[1] = rule.expected(1)._replace(share=share / (1 - LIARS_TOLERATED))
     crowds = [single_reports(errors, epsilon, 0.0, rng) for _ in range(runs)]
     return [
         median_stop([earlier_single_stop_of(rule, says) for says in crowds]),
@@ -303,7 +305,7 @@ def reports_per_checkin(
     for device in range(devices):
         sent = 0
         for number in range(1, checkins + 1):
-            if roles.of(CheckinPlace("terms", f"device-{device}", number)) is Role.EVALUATE:
+            if roles.of(CheckinKey("terms", f"device-{device}", number)) is Role.EVALUATE:
                 sent = max(sent, math.ceil(before * (number - 1))) + 1
                 reports += 1
         sent_in_total += sent

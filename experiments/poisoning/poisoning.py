@@ -21,7 +21,7 @@ from crowdml.privacy import DirectionMechanism, NoiseMechanism, Roles, StandIn
 from crowdml.protocol import MECHANISMS, Conditions, WantedPrivacy
 from crowdml.server.database.shares import Shares
 from crowdml.simulation import Crowd, Dataset, Learning, load_dataset
-from crowdml.simulation.rule import Rule
+from crowdml.simulation.learning_setup import LearningSetup
 from crowdml.simulation.trial import prepare
 from crowdml.types import Array, Ints
 from tests.privacy.pseudo import Pseudo
@@ -36,15 +36,15 @@ class Server:
     """Apply the defences between a check-in and the model, besides the gate's plausible values.
 
     Args:
-        rule: What is learnt, and how gradients are hidden.
+        setup: What is learnt, and how gradients are hidden.
         defence: One of `DEFENCES`.
     """
 
-    rule: Rule
+    setup: LearningSetup
     defence: str
 
     def __post_init__(self) -> None:
-        mechanism = self.rule.stand_in.mechanism
+        mechanism = self.setup.stand_in.mechanism
         limit = None if self.defence == "gate" else length_limit(mechanism)
         self.usual = None if limit is None else UsualLength(limit)
         self.shares = Shares() if self.defence == "both caps" else None
@@ -144,9 +144,9 @@ def run(
     learning = Learning(mechanism=mechanism, epsilon=EPSILON)
     schedule = prepare(data, Crowd(len(data.y_train) // BATCH, BATCH), rng)
     devices = schedule.n_checkins
-    rule = Rule.of(learning, data, schedule)
-    model, stand_in, optimizer = rule.model, rule.stand_in, rule.optimizer
-    seen, server = data.bounded(stand_in.norm), Server(rule, defence)
+    setup = LearningSetup.of(learning, data, schedule)
+    model, stand_in, optimizer = setup.model, setup.stand_in, setup.optimizer
+    seen, server = data.bounded(stand_in.norm), Server(setup, defence)
     agreed, w = rng.standard_normal(model.size), np.zeros(model.size)
     state, lie = optimizer.init(w), LIES[name]
     for device, lies in crowd_of(name, share, devices, rng):
@@ -196,12 +196,12 @@ def inflated(mechanism: str, share: float, rng: np.random.Generator) -> tuple[fl
         raw = float(counts.mean()) / n
     else:
         assert isinstance(made, DirectionMechanism)
-        n, (low, _), (high, _) = 1, made.counted_at(0.0, 1), made.counted_at(1.0, 1)
+        n, (low, _), (high, _) = 1, made.error_count_law(0.0, 1), made.error_count_law(1.0, 1)
         counts = rng.random(REPORTS) < low + TRUE_ERROR * (high - low)
         counts = np.where(liars, 1, counts)
         raw = (float(counts.mean()) - low) / (high - low)
     cut = float(np.clip(counts, 0, n).mean())
-    return raw, brentq(lambda error: made.counted_at(error, n)[0] - cut, 0.0, 1.0)
+    return raw, brentq(lambda error: made.error_count_law(error, n)[0] - cut, 0.0, 1.0)
 
 
 def table(cells: list[dict[str, Any]], defence: str) -> str:

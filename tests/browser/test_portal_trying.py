@@ -9,7 +9,7 @@ from playwright.sync_api import Page, Request, expect
 
 from crowdml.models import MODELS
 from crowdml.privacy import bound_features
-from crowdml.protocol import chance
+from crowdml.protocol import probability_in_words
 from crowdml.types import Array
 from tests.browser.conftest import Browse
 from tests.browser.participants import Participant, phone_task
@@ -71,7 +71,9 @@ def scores(server: Portal, name: str, x: Sequence[float | None]) -> Array:
 def shares(s: Array) -> list[str]:
     """Return the share of each label as the page writes it, the largest first."""
     e = np.exp(s - s.max())
-    return [str(chance(share)) for share in sorted((e / e.sum()).tolist(), reverse=True)]
+    return [
+        str(probability_in_words(share)) for share in sorted((e / e.sum()).tolist(), reverse=True)
+    ]
 
 
 def test_a_row_of_numbers(browse: Browse, server: Portal) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route
 
-from crowdml.privacy import CheckinPlace, DirectionMechanism
+from crowdml.privacy import CheckinKey, DirectionMechanism
 from crowdml.privacy.direction.channel import FIELDS
 from tests.browser.chromium import Watch
 from tests.browser.conftest import Browse
@@ -457,7 +457,7 @@ def test_every_check_in_has_its_number_and_its_role(
     mechanism = terms.mechanism()
     assert isinstance(mechanism, DirectionMechanism)
     for message in messages:
-        event = mechanism.event(3, CheckinPlace(message["terms"], name, message["number"]))
+        event = mechanism.event(3, CheckinKey(message["terms"], name, message["number"]))
         assert FIELDS[event.role] in message
     assert look(page)["ended"] == look(other)["ended"] == ALL_MADE
     assert run(page, "return (await device.ledger()).epsilonSpent;") == pytest.approx(4)

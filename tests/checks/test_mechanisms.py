@@ -14,8 +14,9 @@ from crowdml.privacy import (
     ALL_TRAIN,
     GAUSSIAN,
     LAPLACE,
+    CheckinEstimates,
     CheckinEvent,
-    CheckinPlace,
+    CheckinKey,
     DirectionEvent,
     DirectionMechanism,
     DirectionMessage,
@@ -27,7 +28,6 @@ from crowdml.privacy import (
     NoiseEvent,
     NoiseMechanism,
     NoiseMessage,
-    Reading,
     Role,
     Roles,
     best_closest,
@@ -132,70 +132,72 @@ class Fixed:
         return self.claims[name] if name in self.claims else getattr(self.right, name)
 
 
-def reading(change: Callable[[Reading], Reading]) -> dict[str, Callable[..., Any]]:
-    return {"read": lambda right, payload, place: change(right.read(payload, place))}
+def reading(
+    change: Callable[[CheckinEstimates], CheckinEstimates],
+) -> dict[str, Callable[..., Any]]:
+    return {"read": lambda right, payload, key: change(right.read(payload, key))}
 
 
-def longer(found: Reading) -> Reading:
+def longer(found: CheckinEstimates) -> CheckinEstimates:
     return found._replace(g=None if found.g is None else 1.2 * found.g)
 
 
-def leaning(found: Reading) -> Reading:
+def leaning(found: CheckinEstimates) -> CheckinEstimates:
     """Shift every gradient to one side, by a third of S."""
     shift = 0.06 / 3 / math.sqrt(SIZE)
     return found._replace(g=None if found.g is None else found.g + shift)
 
 
-def unseen(found: Reading) -> Reading:
+def unseen(found: CheckinEstimates) -> CheckinEstimates:
     return found._replace(g=None, evaluated=0, labelled=0)
 
 
-def cut(found: Reading) -> Reading:
+def cut(found: CheckinEstimates) -> CheckinEstimates:
     return found._replace(g=None if found.g is None else found.g[:-1])
 
 
-def forgetful(found: Reading) -> Reading:
+def forgetful(found: CheckinEstimates) -> CheckinEstimates:
     return found._replace(labels=found.labels[:-1])
 
 
-def counted_twice(found: Reading) -> Reading:
+def counted_twice(found: CheckinEstimates) -> CheckinEstimates:
     return found._replace(errors=2 * found.errors)
 
 
-def spread(found: Reading) -> Reading:
+def spread(found: CheckinEstimates) -> CheckinEstimates:
     """Read answers as they come, without the correction for randomness."""
     return found._replace(labels=tuple(0.8 * count for count in found.labels))
 
 
-def whatever(right: Any, minibatch: Any, event: Any, place: CheckinPlace, chance: Any) -> Any:
+def whatever(right: Any, minibatch: Any, event: Any, key: CheckinKey, chance: Any) -> Any:
     """Spend a fresh event instead of the approved one."""
-    return right.make_payload(minibatch, right.event(minibatch.n_samples, place), place, chance)
+    return right.make_payload(minibatch, right.event(minibatch.n_samples, key), key, chance)
 
 
-def drawn_first(right: Any, minibatch: Any, event: Any, place: CheckinPlace, chance: Any) -> Any:
+def drawn_first(right: Any, minibatch: Any, event: Any, key: CheckinKey, chance: Any) -> Any:
     chance.below(2)
-    return right.make_payload(minibatch, event, place, chance)
+    return right.make_payload(minibatch, event, key, chance)
 
 
-def out_of_range(right: Any, minibatch: Any, event: Any, place: CheckinPlace, chance: Any) -> Any:
-    payload = right.make_payload(minibatch, event, place, chance)
+def out_of_range(right: Any, minibatch: Any, event: Any, key: CheckinKey, chance: Any) -> Any:
+    payload = right.make_payload(minibatch, event, key, chance)
     return msgspec.structs.replace(payload, number=0)
 
 
-def another_type(right: Any, minibatch: Any, event: Any, place: CheckinPlace, chance: Any) -> Any:
-    right.make_payload(minibatch, event, place, chance)
+def another_type(right: Any, minibatch: Any, event: Any, key: CheckinKey, chance: Any) -> Any:
+    right.make_payload(minibatch, event, key, chance)
     return NoiseMessage(1, 0, 0, (), 0, b"")
 
 
-def suspicious(right: Any, payload: DirectionMessage, place: CheckinPlace) -> None:
+def suspicious(right: Any, payload: DirectionMessage, key: CheckinKey) -> None:
     raise Implausible("implausible", "direction must be honest.")
 
 
-def free(right: Any, n_samples: int, place: CheckinPlace) -> CheckinEvent:
+def free(right: Any, n_samples: int, key: CheckinKey) -> CheckinEvent:
     return NoiseEvent(n_samples, 0, ())
 
 
-def restless(right: Any, n_samples: int, place: CheckinPlace) -> CheckinEvent:
+def restless(right: Any, n_samples: int, key: CheckinKey) -> CheckinEvent:
     restless.calls += 1  # type: ignore[attr-defined]
     return DirectionEvent(restless.calls, Role.TRAIN, 1.0)  # type: ignore[attr-defined]
 
@@ -246,7 +248,7 @@ def test_a_promise_for_the_checkin_is_for_all_of_it() -> None:
         def whole_loss(self) -> Loss:
             return Loss(epsilon=2 * self.epsilon)
 
-    faults = {"event": lambda right, n, place: Half(place.number, Role.TRAIN, 1.0)}
+    faults = {"event": lambda right, n, key: Half(key.number, Role.TRAIN, 1.0)}
     with pytest.raises(AssertionError, match="a promise for the check-in must be for all"):
         check(Changed(direction(), faults))
     assert np.isfinite(direction().length)

@@ -30,7 +30,7 @@ from crowdml.errors import (
 from crowdml.learnt import About, LearntModel, estimator, write_model
 from crowdml.models import Softmax
 from crowdml.privacy import (
-    CheckinPlace,
+    CheckinKey,
     DirectionEvent,
     DirectionMechanism,
     DirectionMessage,
@@ -692,7 +692,7 @@ def test_one_check_in_for_the_whole_person(file: Path) -> None:
     (message,) = transport.directed
     mechanism = task.terms.mechanism()
     assert isinstance(mechanism, DirectionMechanism)
-    place = CheckinPlace(message.terms, device.identity.device, 1)
+    place = CheckinKey(message.terms, device.identity.device, 1)
     mechanism.check(message, place)
     role = mechanism.roles.of(place)
     assert event == DirectionEvent(1, role, 4.0)
@@ -708,13 +708,13 @@ def test_an_event_is_made_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> N
     spent: list[object] = []
     make, draw, write = DirectionMechanism.event, Roles.of, DirectionMechanism.make_payload
 
-    def event(self: DirectionMechanism, n_samples: int, place: CheckinPlace) -> DirectionEvent:
+    def event(self: DirectionMechanism, n_samples: int, place: CheckinKey) -> DirectionEvent:
         found = make(self, n_samples, place)
         if place.device:  # Terms ask what a check-in of nobody would cost.
             made.append(found)
         return found
 
-    def of(self: Roles, place: CheckinPlace) -> Role:
+    def of(self: Roles, place: CheckinKey) -> Role:
         found = draw(self, place)
         if place.device:
             drawn.append(found)

@@ -8,7 +8,7 @@ import typer
 
 from crowdml.cli import app
 from crowdml.server import Settings
-from crowdml.simulation.setting import PlanFile, read_plan, read_settings
+from crowdml.simulation.plan_file import PlanFile, read_plan, read_settings
 from tests.docs.pages import PAGES, ROOT, blocks, inline, page, table_rows
 
 COMMANDS = page("docs/commands.md")

@@ -14,7 +14,7 @@ import pytest
 from crowdml import one_file_device as standalone
 from crowdml.models import MODELS
 from crowdml.privacy import (
-    CheckinPlace,
+    CheckinKey,
     Choice,
     Codebook,
     DirectionMechanism,
@@ -22,18 +22,12 @@ from crowdml.privacy import (
     Role,
     Roles,
 )
-from crowdml.protocol import (
-    PROBLEMS,
-    TERMS_HEADER,
-    StartTerms,
-    State,
-    Terms,
-    terms_hash,
-)
+from crowdml.protocol import PROBLEMS, TERMS_HEADER, State, Terms, terms_hash
 from crowdml.protocol.features.sensor import Sensor
 from crowdml.protocol.mechanisms import MECHANISMS
 from crowdml.protocol.mechanisms.direction import DirectionTerms
 from crowdml.protocol.mechanisms.noise_terms import GaussianTerms, LaplaceTerms
+from crowdml.protocol.start import StartTerms
 from crowdml.server.http.routes import ROUTES
 from tests.docs.pages import blocks, inline, page, table_rows
 from tests.support.checkins import DirectionCheckin, NoiseCheckin
@@ -209,7 +203,7 @@ def shown(name: str) -> str:
     return str(found)
 
 
-PLACE = CheckinPlace(shown("terms hash"), shown("device"), int(shown("number")))
+PLACE = CheckinKey(shown("terms hash"), shown("device"), int(shown("number")))
 
 
 def test_the_example_of_a_codeword() -> None:

@@ -24,23 +24,18 @@ from crowdml.device.sources.address import (
 )
 from crowdml.device.sources.feed import SourceCounts
 from crowdml.device.sources.form import SampleForm
-from crowdml.device.sources.formats import (
-    FORMATS,
-    Batch,
-    Format,
-    JsonObjects,
-    Phyphox,
-    settings_link,
-)
+from crowdml.device.sources.formats import APP_FORMATS, Batch, JsonObjects, Phyphox, settings_link
+from crowdml.device.sources.formats.batch import Format
 from crowdml.device.sources.listener import LARGEST, RequestHandler
 from crowdml.device.sources.message_receiver import MessageReceiver
 from crowdml.device.sources.recording import read_readings
 from crowdml.device.sources.stream import Stream
 from crowdml.errors import CrowdmlError
 from crowdml.learnt import read_model, read_start
-from crowdml.pilot import read_pilot, read_rows
+from crowdml.pilot import read_pilot
+from crowdml.pilot.rows import read_rows
 from crowdml.portal.pages.owner.form_parsing import parse_form, parse_upload
-from crowdml.privacy import CheckinPlace, Implausible
+from crowdml.privacy import CheckinKey, Implausible
 from crowdml.protocol import (
     Enrol,
     Features,
@@ -92,7 +87,7 @@ def checkin(data: bytes) -> None:
         mechanism = terms.mechanism()
         with contextlib.suppress(CrowdmlError, Implausible):
             message = decode(msgspec.json.Decoder(checkin_type(mechanism.payload_type)), data)
-            mechanism.check(message, CheckinPlace("", "", 1))
+            mechanism.check(message, CheckinKey("", "", 1))
 
 
 @parser
@@ -239,14 +234,14 @@ def batches_of(parser: Format, messages: Iterable[bytes], topic: str = "") -> It
 
 @parser
 def sensor_logger(data: bytes) -> None:
-    for kind in sorted(FORMATS["sensor-logger"].kinds):
-        parser = FORMATS["sensor-logger"](kind)
+    for kind in sorted(APP_FORMATS["sensor-logger"].kinds):
+        parser = APP_FORMATS["sensor-logger"](kind)
         sensed(parser, kind, batches_of(parser, data.split(BETWEEN)))
 
 
 @parser
 def termux(data: bytes) -> None:
-    parser, objects = FORMATS["termux"]("motion"), JsonObjects()
+    parser, objects = APP_FORMATS["termux"]("motion"), JsonObjects()
     found = [each.encode() for line in lines(data) for each in objects.feed(line)]
     sensed(parser, "motion", batches_of(parser, found))
 
@@ -271,14 +266,14 @@ def phyphox(data: bytes) -> None:
 
 @parser
 def owntracks(data: bytes) -> None:
-    parser = FORMATS["owntracks"]("speed")
+    parser = APP_FORMATS["owntracks"]("speed")
     sensed(parser, "speed", batches_of(parser, data.split(BETWEEN), "owntracks/ann/phone"))
 
 
 @parser
 def statestream(data: bytes) -> None:
     """Read a topic and its state, several times."""
-    parser = FORMATS["statestream"]("light")
+    parser = APP_FORMATS["statestream"]("light")
     parts = data.split(BETWEEN)
     found: list[Batch] = []
     for topic, state in zip(parts[::2], parts[1::2], strict=False):
@@ -315,7 +310,7 @@ class Connection:
 @parser
 def request(data: bytes) -> None:
     """Read what comes on the port of a listening device: HTTP of any kind, or other bytes."""
-    parser = FORMATS["sensor-logger"]("motion")
+    parser = APP_FORMATS["sensor-logger"]("motion")
     intake: Any = SimpleNamespace(
         doubt=None,
         counts=SourceCounts(0),

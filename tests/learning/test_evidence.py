@@ -11,7 +11,7 @@ import pytest
 
 from crowdml.learning import Evidence, StoppingRule
 from crowdml.learning.stopping import ONE, ExpectedReport, WindowSums, student_t
-from crowdml.privacy import CountedLaw, Mechanism
+from crowdml.privacy import ErrorCountLaw, Mechanism
 from tests.support.servers import make_directed, make_task
 
 
@@ -27,9 +27,9 @@ class Shown:
 
 def slow_sums(rule: Shown, reports: list[list[int]]) -> WindowSums:
     of_device = defaultdict(list)
-    for device, counted, evaluated in reports:
+    for device, reported_errors, evaluated in reports:
         share, noise, sampling = rule.expected(evaluated)
-        surplus = round((counted / evaluated - share) * ONE)
+        surplus = round((reported_errors / evaluated - share) * ONE)
         of_device[device].append((surplus, noise, sampling))
     means, variances = [], []
     for own in of_device.values():
@@ -93,9 +93,9 @@ class Even:
 
     asked = 0
 
-    def counted_at(self, error: float, evaluated: int) -> CountedLaw:
+    def error_count_law(self, error: float, evaluated: int) -> ErrorCountLaw:
         self.asked += 1
-        return CountedLaw(evaluated * error, evaluated, evaluated * error * (1 - error))
+        return ErrorCountLaw(evaluated * error, evaluated, evaluated * error * (1 - error))
 
 
 def rule_of(mechanism: Even) -> StoppingRule:

@@ -9,7 +9,7 @@ import pytest
 
 from crowdml.learning import CheckinStep, LearningState, StoppingRule, Totals
 from crowdml.optim import OPTIMIZERS, constant, sgd
-from crowdml.privacy import Reading
+from crowdml.privacy import CheckinEstimates
 from tests.support.servers import make_directed, make_task
 
 STEPS = 250
@@ -18,14 +18,16 @@ STEPS = 250
 NOISY = ["laplace", "gaussian"]
 
 
-def readings(size: int, evaluated: int) -> Iterator[Reading]:
+def readings(size: int, evaluated: int) -> Iterator[CheckinEstimates]:
     rng = np.random.default_rng(0)
     for i in range(STEPS):
         g = rng.normal(size=size) * (50.0 if i % 20 == 0 else 1.0)
         g.flags.writeable = False
-        counts: dict[str, Any] = {"evaluated": evaluated, "errors": i / 7, "counted": i % 2}
+        counts: dict[str, Any] = {"evaluated": evaluated, "errors": i / 7, "reported_errors": i % 2}
         labels = tuple(rng.normal(size=3).tolist())
-        yield Reading(None if i % 5 == 1 else g, **counts, labels=labels, labelled=evaluated)
+        yield CheckinEstimates(
+            None if i % 5 == 1 else g, **counts, labels=labels, labelled=evaluated
+        )
 
 
 def frozen(state: LearningState) -> LearningState:
@@ -69,8 +71,8 @@ def test_a_step_never_changes_what_it_is_given(
         list(readings(size, 1 if step.limit is None else 3)),
     )
     before = [content(states[0])]
-    for i, reading in enumerate(reported):
-        now, again = (step(states[-1], reading, i % 7, 3, i % 4) for _ in range(2))
+    for i, estimates in enumerate(reported):
+        now, again = (step(states[-1], estimates, i % 7, 3, i % 4) for _ in range(2))
         assert content(now) == content(again)
         states.append(frozen(now))
         before.append(content(now))
@@ -87,7 +89,7 @@ def test_the_limit_is_what_makes_a_long_gradient_short() -> None:
     short = long / np.linalg.norm(long) * step.limit
     free = step._replace(limit=None)
     limited, expected, unlimited = (
-        one(one.start(len(g)), Reading(g=g), 0).w
+        one(one.start(len(g)), CheckinEstimates(g=g), 0).w
         for one, g in ((step, long), (step, short), (free, long))
     )
     np.testing.assert_allclose(limited, expected)
@@ -100,11 +102,11 @@ def test_what_each_reading_changes() -> None:
         0.5, 4, 2, 20, 0.6, 1, make_task(privacy__epsilon=math.inf).terms.mechanism()
     )
     step = CheckinStep(sgd(constant(1.0)), stopping=stopping)
-    right, wrong = (Reading(evaluated=10, errors=0.5, counted=n) for n in (0, 10))
-    train = Reading(g=np.ones(2))
+    right, wrong = (CheckinEstimates(evaluated=10, errors=0.5, reported_errors=n) for n in (0, 10))
+    train = CheckinEstimates(g=np.ones(2))
     seen, state = [], step.start(2)
-    for reading, device in ((train, 0), (right, 0), (right, 1), (wrong, 1), (wrong, 2)):
-        state = step(state, reading, device)
+    for estimates, device in ((train, 0), (right, 0), (right, 1), (wrong, 1), (wrong, 2)):
+        state = step(state, estimates, device)
         assert state.evidence is not None
         reported = tuple(state.reports.rows[:, 2:4].sum(axis=0))
         held = len(state.evidence.windows[-1])

@@ -6,23 +6,27 @@ import numpy as np
 import pytest
 
 from crowdml.learning import Totals, label_estimates, share_estimate
-from crowdml.privacy import Reading
+from crowdml.privacy import CheckinEstimates
 
 
 def test_every_sum() -> None:
-    """Check that readings without an evaluation or a count add to neither number."""
+    """Check that estimates without an evaluation or a count add to neither number."""
     totals = Totals((0.5, 0.25))
-    report = Reading(evaluated=1, errors=3.5)
-    count = Reading(labels=(1.0, 2.0), labelled=1)
-    for reading, samples, staleness in ((report, 30, 2), (count, 40, 5), (Reading(), 1, 0)):
-        totals = totals.plus(reading, samples, staleness)
+    report = CheckinEstimates(evaluated=1, errors=3.5)
+    count = CheckinEstimates(labels=(1.0, 2.0), labelled=1)
+    for estimates, samples, staleness in (
+        (report, 30, 2),
+        (count, 40, 5),
+        (CheckinEstimates(), 1, 0),
+    ):
+        totals = totals.plus(estimates, samples, staleness)
     assert totals == Totals((1.5, 2.25), 71, 1, 1, 3.5, 1, 1, 7)
     assert Totals.from_array(totals.to_array()) == totals
 
 
 @pytest.mark.parametrize(("before", "new"), [(None, 3), (3, None), (None, None)])
 def test_samples_stay_unknown(before: int | None, new: int | None) -> None:
-    totals = Totals(samples=before).plus(Reading(), new, 0)
+    totals = Totals(samples=before).plus(CheckinEstimates(), new, 0)
     assert totals.samples is None
     assert Totals.from_array(totals.to_array()) == totals
 

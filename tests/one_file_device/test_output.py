@@ -12,7 +12,7 @@ import pytest
 
 import tests.vectors
 from crowdml import one_file_device as standalone
-from crowdml.privacy import CheckinPlace, Choice, Codebook
+from crowdml.privacy import CheckinKey, Choice, Codebook
 from crowdml.privacy.choice import COIN
 from crowdml.privacy.direction.channel import FINE
 from crowdml.protocol import Terms, terms_hash
@@ -242,7 +242,7 @@ def test_agreements(case: dict[str, Any], expected: dict[str, Any]) -> None:
 
 def test_far_words_of_a_large_codebook() -> None:
     (*_, last) = standalone.codebook("00\nana\n1", 2**16 + 1, 3)
-    assert last == Codebook(2**16 + 1, CheckinPlace("00", "ana", 1)).codeword(2).tolist()
+    assert last == Codebook(2**16 + 1, CheckinKey("00", "ana", 1)).codeword(2).tolist()
 
 
 @pytest.mark.parametrize("epsilon", [1e-12, 0.01, 4.0, 39.9])

@@ -8,8 +8,9 @@ import pytest
 
 from crowdml.errors import InvalidTask
 from crowdml.learnt import read_start, write_start
-from crowdml.pilot import Draft, draft_task
 from crowdml.pilot import draft as module
+from crowdml.pilot import draft_task
+from crowdml.pilot.draft import Draft
 from crowdml.privacy import bound_rows
 from crowdml.protocol import Task
 from crowdml.types import Array

@@ -3,7 +3,8 @@ import pytest
 
 from crowdml.errors import InvalidInput
 from crowdml.models import Hinge, Huber, Model, Ridge, Softmax
-from crowdml.pilot import choose_intercept, fit_start
+from crowdml.pilot import fit_start
+from crowdml.pilot.fit import choose_intercept
 from crowdml.privacy import bound_rows
 from crowdml.simulation import load_dataset
 from crowdml.types import Array, Ints

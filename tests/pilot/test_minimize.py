@@ -3,7 +3,7 @@ import pytest
 from scipy.optimize import minimize as reference
 
 from crowdml.models import Hinge, Huber, Model, Ridge, Softmax
-from crowdml.pilot import minimize
+from crowdml.pilot.minimize import minimize
 from crowdml.types import Array
 
 MODELS = [Softmax(4, 3, True), Hinge(4, 3), Ridge(4, intercept=True), Huber(4)]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from crowdml.errors import InvalidInput
-from crowdml.pilot import check_size, read_pilot, read_rows, reading
-from crowdml.pilot.rows import PilotRows
+from crowdml.pilot import check_size, read_pilot, reading
+from crowdml.pilot.rows import PilotRows, read_rows
 
 HEADER = "temperature [°C],humidity (%),vote,person"
 ROWS = [f"{16 + k % 9}.5,{30 + k * 7 % 40},{'cold' if k % 9 < 5 else 'warm'},p{k % 3}"

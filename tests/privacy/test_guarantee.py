@@ -13,7 +13,7 @@ from crowdml.models import Hinge, Huber, Minibatch, Model, Softmax
 from crowdml.privacy import (
     GAUSSIAN,
     LAPLACE,
-    CheckinPlace,
+    CheckinKey,
     Law,
     Levels,
     NoiseMechanism,
@@ -30,7 +30,7 @@ from tests.privacy.spy import Spy
 
 LEVELS = Levels(gradient=0.7, errors=0.3, labels=0.13)
 ROUNDING = 1 + 1e-9
-PLACE = CheckinPlace("00" * 32, "ana", 1)
+PLACE = CheckinKey("00" * 32, "ana", 1)
 LAW = pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN], ids=lambda law: law.name)
 COST: dict[str, Callable[[list[int], list[int], float], float]] = {
     "laplace": worst_log_ratio,

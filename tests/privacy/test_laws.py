@@ -136,13 +136,13 @@ BLOCKED = "import sys; sys.modules['opendp'] = None\n"
 DIRECTION = """
 import numpy as np
 from crowdml.models import Minibatch, Softmax
-from crowdml.privacy import CheckinPlace, DirectionMechanism, Role, Roles, SystemChance
+from crowdml.privacy import CheckinKey, DirectionMechanism, Role, Roles, SystemChance
 from crowdml.device.routines import write_checkin
 mechanism = DirectionMechanism(4.0, 1024, 67, size=6, n_classes=3, roles=Roles(0.3, 0.3))
 samples = Minibatch(Softmax(2, 3), np.zeros(6), np.ones((4, 2)) / 2, np.array([0.0, 1, 2, 0]))
 roles = set()
 for i in range(40):
-    place = CheckinPlace("00" * 32, f"device-{i}", 1)
+    place = CheckinKey("00" * 32, f"device-{i}", 1)
     event = mechanism.event(4, place)
     message = write_checkin(mechanism, samples, event, place, SystemChance(), version=0)
     mechanism.read(message, place)

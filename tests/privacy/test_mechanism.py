@@ -4,7 +4,7 @@ from collections import Counter
 from itertools import product
 from typing import cast
 
-from crowdml.privacy import Implausible, Mechanism, Reading
+from crowdml.privacy import CheckinEstimates, Implausible, Mechanism
 from crowdml.privacy.minibatch import choose
 
 
@@ -31,10 +31,10 @@ def test_all_choices_of_samples_are_equally_likely() -> None:
 
 def test_a_mechanism_whose_checkins_all_train_inherits_the_rest() -> None:
     plain = cast(Mechanism, type("Plain", (Mechanism,), {})())
-    assert (plain.lengths_vary, plain.evaluates, plain.counts) == (True, False, False)
+    assert (plain.lengths_vary, plain.evaluates, plain.counts_labels) == (True, False, False)
     assert (plain.numbers, plain.error_variance, plain.label_variance) == (1, 0, 0)
-    assert plain.counted_at(0.25, 20) == (5, 0, 3.75)
-    assert Reading() == (None, 0, 0.0, 0, (), 0)
+    assert plain.error_count_law(0.25, 20) == (5, 0, 3.75)
+    assert CheckinEstimates() == (None, 0, 0.0, 0, (), 0)
 
 
 def test_what_is_implausible_says_so() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from crowdml.models import Minibatch, Softmax
 from crowdml.privacy import (
-    CheckinPlace,
+    CheckinKey,
     Choice,
     DirectionMechanism,
     DirectionMessage,
@@ -34,8 +34,8 @@ HOW = DirectionMechanism(
 )
 
 
-def place_of(role: Role) -> CheckinPlace:
-    places = (CheckinPlace("5e", f"ana-{i}", 1) for i in range(100))
+def place_of(role: Role) -> CheckinKey:
+    places = (CheckinKey("5e", f"ana-{i}", 1) for i in range(100))
     return next(place for place in places if HOW.roles.of(place) is role)
 
 

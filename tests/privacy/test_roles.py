@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crowdml.errors import InvalidInput
-from crowdml.privacy import ALL_TRAIN, CheckinPlace, Role, Roles
+from crowdml.privacy import ALL_TRAIN, CheckinKey, Role, Roles
 
 TERMS = "5e" * 32
 NAMES = [f"device-{i}" for i in range(20_000)]
@@ -18,7 +18,7 @@ FIRST = ["device-1", "device-0", "device-17"]
 
 
 def drawn(roles: Roles, number: int = 1, terms: str = TERMS) -> list[Role]:
-    return [roles.of(CheckinPlace(terms, name, number)) for name in NAMES]
+    return [roles.of(CheckinKey(terms, name, number)) for name in NAMES]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_the_rule_is_a_hash_of_public_words(
         expected = Role.COUNT
     else:
         expected = Role.TRAIN
-    assert Roles(evaluators, counters).of(CheckinPlace(terms, device, number)) is expected
+    assert Roles(evaluators, counters).of(CheckinKey(terms, device, number)) is expected
 
 
 def test_the_first_of_each_role_is_fixed() -> None:
@@ -98,9 +98,9 @@ def test_shares_that_are_none(shares: tuple[float, float]) -> None:
 
 def test_where_a_role_begins() -> None:
     """Check that a draw below the share has the role, and a draw at the share does not."""
-    place = CheckinPlace(TERMS, FIRST[1], 1)
-    word, draw = 2**32, place.draw("role")
+    key = CheckinKey(TERMS, FIRST[1], 1)
+    word, draw = 2**32, key.draw("role")
     assert draw < 0.9 * word
     at, above = draw / word, (draw + 1) / word
-    assert [Roles(share).of(place) for share in (at, above)] == [Role.TRAIN, Role.EVALUATE]
-    assert [Roles(0.0, share).of(place) for share in (at, above)] == [Role.TRAIN, Role.COUNT]
+    assert [Roles(share).of(key) for share in (at, above)] == [Role.TRAIN, Role.EVALUATE]
+    assert [Roles(0.0, share).of(key) for share in (at, above)] == [Role.TRAIN, Role.COUNT]

@@ -16,7 +16,7 @@ import pytest
 import tests.vectors
 from crowdml.device.for_you import tally
 from crowdml.models import MODELS, Minibatch
-from crowdml.privacy import CheckinPlace, Codebook, DirectionMechanism, SystemChance, bound_features
+from crowdml.privacy import CheckinKey, Codebook, DirectionMechanism, SystemChance, bound_features
 from crowdml.privacy.direction.codebook import FINEST, in_whole_numbers
 from crowdml.privacy.features import check_target
 from crowdml.types import Array
@@ -89,9 +89,9 @@ def watch(
     monkeypatch.setattr(Codebook, "scores", look)
     work.clear()
     slow.clear()
-    place = CheckinPlace("00", "ana", 1)
+    key = CheckinKey("00", "ana", 1)
     minibatch = Minibatch(model, counted(w), counted(x), counted(y))
-    made.make_payload(minibatch, made.event(len(x), place), place, SystemChance())
+    made.make_payload(minibatch, made.event(len(x), key), key, SystemChance())
     tally(model, counted(w), counted(x), counted(y))
     return read, work.copy()
 
@@ -138,7 +138,7 @@ def test_rounding_loses_little(size: int) -> None:
 def test_scores_are_exact() -> None:
     """Check exact scores where all numbers are as large as possible and a codeword is long."""
     size = 30_000
-    book, whole = Codebook(size, CheckinPlace("00", "ana", 1)), np.full(size, float(FINEST))
+    book, whole = Codebook(size, CheckinKey("00", "ana", 1)), np.full(size, float(FINEST))
     whole[::3] -= 1
     words = [book.codeword(j) for j in range(20)]
     assert book.scores(whole, 20).tolist() == [int(word @ whole.astype(np.int64)) for word in words]

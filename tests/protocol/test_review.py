@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from crowdml.errors import InvalidTask, Mistake
 from crowdml.phrase import Phrase
-from crowdml.protocol import Review, Task, Terms, fields_of, rule
+from crowdml.protocol import Review, Task, Terms, field_rule, fields_of
 from crowdml.protocol.task.task_file import TaskFile
 from tests.protocol.files import FIELDS, task_file
 from tests.protocol.test_wording import BANNED
@@ -234,7 +234,7 @@ def test_a_value_in_place_of_a_table(table: str) -> None:
 
 
 def test_further_rules_speak_at_once_with_the_others() -> None:
-    @rule("name", "title")
+    @field_rule("name", "title")
     def differ(name: str, title: str) -> list[Mistake]:
         return [Mistake("title", Phrase("must say more than the name"), f'"{title}"')]
 

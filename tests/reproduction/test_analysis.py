@@ -6,7 +6,7 @@ import pytest
 from crowdml.reproduction import Reproduction
 from crowdml.reproduction.analysis import bytes_sent, gradient_noise, staleness
 from crowdml.simulation import Learning
-from crowdml.simulation.rule import make_model
+from crowdml.simulation.learning_setup import make_model
 from tests.reproduction.small import load_small
 
 DATA = load_small("mnist")

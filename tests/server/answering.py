@@ -5,7 +5,7 @@ import math
 import msgspec
 import numpy as np
 
-from crowdml.privacy import CheckinPlace, DirectionMechanism, NoiseMechanism, Role
+from crowdml.privacy import CheckinKey, DirectionMechanism, NoiseMechanism, Role
 from crowdml.protocol import Task
 from crowdml.server.database.store import DeviceRow
 from crowdml.server.log.decision import Arrival
@@ -62,7 +62,7 @@ def responding(
     for i, device in enumerate(people(task, n)):
         checkin = message(task, device.name, 1, seed=i)
         assert isinstance(checkin, DirectionCheckin)
-        role = mechanism.roles.of(CheckinPlace(checkin.terms, device.name, 1))
+        role = mechanism.roles.of(CheckinKey(checkin.terms, device.name, 1))
         if role is Role.EVALUATE:
             wrong = respond(int(rng.random() < error), 2)
             checkin = msgspec.structs.replace(checkin, wrong=wrong)

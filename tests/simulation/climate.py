@@ -6,7 +6,7 @@ from crowdml.pilot import fit_start
 from crowdml.privacy import bound_rows
 from crowdml.protocol import Features
 from crowdml.simulation import Dataset, StartPoint, model_for
-from crowdml.simulation.settings import Learning
+from crowdml.simulation.crowd_settings import Learning
 from crowdml.types import Array, Ints
 
 __all__ = ["CLIMATE", "after_a_pilot", "answers"]

@@ -8,18 +8,18 @@ import pytest
 
 from crowdml.errors import InvalidInput
 from crowdml.simulation import (
-    APPROACHES,
     Crowd,
     Learning,
     Plan,
     central_batch,
     error_rate,
     guess_error,
-    perturb,
     simulate,
 )
+from crowdml.simulation.baselines import perturb
 from crowdml.simulation.decentral import decentralized
-from crowdml.simulation.rule import make_model
+from crowdml.simulation.learning_setup import make_model
+from crowdml.simulation.plan import APPROACHES
 from crowdml.types import Array
 from tests.simulation.toy import classes, numbers
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from crowdml.errors import InvalidInput
-from crowdml.simulation import APPROACHES, Crowd, Learning, Plan, simulate, uniform_delay
+from crowdml.simulation import Crowd, Learning, Plan, simulate, uniform_delay
+from crowdml.simulation.plan import APPROACHES
 from tests.simulation.toy import classes
 
 CROWD = Crowd(devices=30, batch=2, delay=uniform_delay(5))

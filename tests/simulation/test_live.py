@@ -8,13 +8,13 @@ import pytest
 
 from crowdml.models import Minibatch
 from crowdml.optim import OPTIMIZERS
-from crowdml.privacy import CheckinPlace, SystemChance
+from crowdml.privacy import CheckinKey, SystemChance
 from crowdml.protocol import MECHANISMS, Task, terms_hash
 from crowdml.server.database.entry import LogEntry
 from crowdml.server.log.fold import Fold
 from crowdml.simulation import Learning
 from crowdml.simulation.fold import checkin_step
-from crowdml.simulation.rule import Rule
+from crowdml.simulation.learning_setup import LearningSetup
 from crowdml.simulation.schedule.undelayed import one_by_one
 from tests.simulation.toy import numbers
 from tests.support.servers import make_task
@@ -75,7 +75,7 @@ def test_a_planned_and_a_live_crowd_agree(mechanism: str, kind: str) -> None:
     task, learning = task_and_learning(mechanism, kind)
     made, terms = task.terms.mechanism(), terms_hash(task.terms.text)
     schedule = one_by_one(CHECKINS * TRAINING, TRAINING)._replace(checkins=CHECKINS // DEVICES)
-    step = checkin_step(learning, Rule.of(learning, data, schedule))
+    step = checkin_step(learning, LearningSetup.of(learning, data, schedule))
     fold, chance = Fold(task, terms), SystemChance()
     state, rng = step.start(fold.model.size), np.random.default_rng(0)
     unlimited = step._replace(limit=None)
@@ -84,16 +84,14 @@ def test_a_planned_and_a_live_crowd_agree(mechanism: str, kind: str) -> None:
     for i in range(CHECKINS):
         rows = rng.choice(len(x), task.terms.collection.batch, replace=False)
         minibatch = Minibatch(fold.model, fold.w, x[rows], data.y_train[rows])
-        place = CheckinPlace(terms, f"device-{i % DEVICES}", 1 + i // DEVICES)
-        payload: Any = made.make_payload(minibatch, made.event(len(rows), place), place, chance)
+        key = CheckinKey(terms, f"device-{i % DEVICES}", 1 + i // DEVICES)
+        payload: Any = made.make_payload(minibatch, made.event(len(rows), key), key, chance)
         if i % 15 == 4:  # the first long gradient comes while the first limit holds
             payload = lengthened(payload)
-        number, samples = (None, len(rows)) if mechanism in NOISY else (place.number, None)
+        number, samples = (None, len(rows)) if mechanism in NOISY else (key.number, None)
         sent = msgspec.msgpack.encode(payload)
-        fold.apply(
-            LogEntry(1, i + 1, i % DEVICES, f"{i}", 0, i, number, samples, sent, place.device)
-        )
-        reading = made.read(payload, place)
+        fold.apply(LogEntry(1, i + 1, i % DEVICES, f"{i}", 0, i, number, samples, sent, key.device))
+        reading = made.read(payload, key)
         state = step(state, reading, i % DEVICES)
         other = unlimited(other, reading, i % DEVICES)
         assert state.w.tobytes() == fold.w.tobytes()

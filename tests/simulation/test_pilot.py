@@ -9,9 +9,9 @@ from crowdml.errors import InvalidInput
 from crowdml.pilot import fit_start
 from crowdml.simulation import (
     Crowd,
+    CurveSettings,
     Learning,
     Plan,
-    Setting,
     StartPoint,
     central_batch,
     error_rate,
@@ -120,11 +120,11 @@ def test_readings_in_their_own_units_after_a_pilot_of_two() -> None:
 
 def test_devices_count_the_crowd_alone() -> None:
     data = load_activity()
-    without = Setting(mechanism="laplace")
+    without = CurveSettings(mechanism="laplace")
     assert without.default_devices(data) == 18
-    assert Setting(mechanism="laplace", pilot=100).default_devices(data) == 16
-    assert Setting(mechanism="laplace", pilot=100, pilot_people=5).default_devices(data) == 13
-    assert Setting(pilot=120, batch=52).plan(data).crowd.pilot == 120
+    assert CurveSettings(mechanism="laplace", pilot=100).default_devices(data) == 16
+    assert CurveSettings(mechanism="laplace", pilot=100, pilot_people=5).default_devices(data) == 13
+    assert CurveSettings(pilot=120, batch=52).plan(data).crowd.pilot == 120
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ import pytest
 from crowdml.errors import InvalidInput
 from crowdml.privacy import epsilon_of, rho_of
 from crowdml.simulation import (
-    APPROACHES,
     Crowd,
     Dataset,
     Learning,
@@ -22,10 +21,11 @@ from crowdml.simulation import (
     Schedule,
     central_batch,
     make_schedule,
-    perturb,
     simulate,
     uniform_delay,
 )
+from crowdml.simulation.baselines import perturb
+from crowdml.simulation.plan import APPROACHES
 from crowdml.simulation.trial import DATA_STREAM
 from tests.simulation.toy import classes, numbers
 

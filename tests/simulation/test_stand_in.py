@@ -10,11 +10,11 @@ from scipy.special import ndtr
 from scipy.stats import beta
 
 from crowdml.models import Huber, Minibatch
-from crowdml.privacy import ALL_TRAIN, CheckinPlace, Choice, DirectionMechanism
+from crowdml.privacy import ALL_TRAIN, CheckinKey, Choice, DirectionMechanism
 from crowdml.privacy.direction.stand_in import draw_pulls
 from crowdml.simulation import Dataset, Learning
 from crowdml.simulation.fold import fold_slowly, learn
-from crowdml.simulation.rule import make_model, make_stand_in
+from crowdml.simulation.learning_setup import make_model, make_stand_in
 from crowdml.simulation.schedule.undelayed import one_by_one
 from crowdml.types import Array, Ints
 
@@ -87,7 +87,7 @@ def real(length: float) -> Array:
     minibatch = Minibatch(Huber(SIZE, delta=length), np.zeros(SIZE), U[None], np.array([1e6]))
     chance, found = Seeded(np.random.default_rng(6)), []
     for number in range(N):
-        place = CheckinPlace("0" * 64, f"device-{number}", 1)
+        place = CheckinKey("0" * 64, f"device-{number}", 1)
         payload = mechanism.make_payload(minibatch, mechanism.event(1, place), place, chance)
         found.append(mechanism.read(payload, place).g)
     return -np.array(found)

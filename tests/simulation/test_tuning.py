@@ -5,17 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from crowdml.simulation import (
-    APPROACHES,
-    Crowd,
-    Dataset,
-    Learning,
-    Plan,
-    simulate,
-    tune,
-    validation_split,
-)
-from crowdml.simulation.tuning import RATES, REGULARIZATIONS
+from crowdml.simulation import Crowd, Dataset, Learning, Plan, simulate, tune
+from crowdml.simulation.plan import APPROACHES
+from crowdml.simulation.tuning import RATES, REGULARIZATIONS, validation_split
 from tests.simulation.toy import classes
 
 CROWD = Crowd(devices=40, passes=2)

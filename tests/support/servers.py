@@ -18,7 +18,7 @@ import numpy as np
 
 from crowdml.demo import ServerProcess, free_port
 from crowdml.demo.launcher import HUNG_AFTER_SECONDS
-from crowdml.privacy import CheckinPlace, DirectionMechanism, NoiseMechanism
+from crowdml.privacy import CheckinKey, DirectionMechanism, NoiseMechanism
 from crowdml.privacy.direction.channel import FIELDS
 from crowdml.protocol import Task, terms_hash
 from crowdml.server import Store
@@ -333,7 +333,7 @@ def directed(task: Task, device: str, number: int = 1, seed: int = 0, **changes:
     rng = np.random.default_rng(seed)
     terms, mechanism = task.terms, task.terms.mechanism()
     assert isinstance(mechanism, DirectionMechanism)
-    place = CheckinPlace(terms_hash(terms.text), device, number)
+    place = CheckinKey(terms_hash(terms.text), device, number)
     role = mechanism.roles.of(place)
     message = DirectionCheckin(
         id=secrets.token_urlsafe(16),

@@ -10,7 +10,7 @@ import numpy as np
 
 from crowdml import portal
 from crowdml.models import MODELS
-from crowdml.privacy import CheckinPlace, Role
+from crowdml.privacy import CheckinKey, Role
 from crowdml.protocol import Terms, terms_hash
 from tests.vectors.agreements import agreed, followed
 from tests.vectors.compute import Case
@@ -329,7 +329,7 @@ def messages() -> list[Case]:
 def _draws(rng: np.random.Generator, n: int, classes: int, case: Case) -> list[int | str]:
     """Yield a sample or a turn, the coin, and one of the best or of the others."""
     agreed = Terms.parse(case["terms"])
-    place = CheckinPlace(terms_hash(case["terms"]), case["device"], case["number"])
+    place = CheckinKey(terms_hash(case["terms"]), case["device"], case["number"])
     role = agreed.collection.roles.of(place)
     high, small = bool(rng.integers(2)), int(rng.integers(2**60))
     coin = str(2**64 - 1 - small if high else small)

@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from crowdml.device import PastError, RightCount, course, describe_contribution, for_you
+from crowdml.device import RightCount, describe_contribution, for_you, shares_over_time
 from crowdml.device.agreement import require_successor
+from crowdml.device.contribution import PastError
 from crowdml.device.enrolment import default_limits
 from crowdml.device.sources import SampleForm
 from crowdml.device.sources.sensing import Sensing
@@ -23,7 +24,7 @@ from crowdml.privacy import (
     GAUSSIAN,
     LAPLACE,
     CheckinEvent,
-    CheckinPlace,
+    CheckinKey,
     Choice,
     Codebook,
     DirectionEvent,
@@ -58,7 +59,13 @@ from crowdml.protocol import (
     encode_parameters,
     terms_hash,
 )
-from crowdml.protocol.figures import chance, error_said, estimate_said, percent_sure, significant
+from crowdml.protocol.figures import (
+    error_in_words,
+    estimate_in_words,
+    percent_sure,
+    probability_in_words,
+    significant,
+)
 from crowdml.protocol.wire.messages import checkin_type
 from crowdml.types import Array, Flags, Ints
 
@@ -161,7 +168,7 @@ def zcdp(case: Case) -> Case:
 
 
 def codebooks(case: Case) -> Case:
-    place = CheckinPlace(case["terms_sha256"], case["device"], case["number"])
+    place = CheckinKey(case["terms_sha256"], case["device"], case["number"])
     book = Codebook(case["size"], place)
     return {
         "codewords": [book.codeword(j).tolist() for j in case["which"]],
@@ -214,12 +221,12 @@ def numbers(case: Case) -> Case:
 def figures(case: Case) -> Case:
     number, margin = case["number"], case["margin"]
     if number is None:
-        return {"estimate": str(estimate_said(None)), "error": str(error_said(None))}
+        return {"estimate": str(estimate_in_words(None)), "error": str(error_in_words(None))}
     estimate = Estimate(number, margin)
     return {
-        "chance": str(chance(number)),
-        "estimate": str(estimate_said(estimate)),
-        "error": str(error_said(estimate)),
+        "chance": str(probability_in_words(number)),
+        "estimate": str(estimate_in_words(estimate)),
+        "error": str(error_in_words(estimate)),
         "significant": str(significant(number)),
     }
 
@@ -231,7 +238,7 @@ def choice(case: Case) -> Case:
 def roles(case: Case) -> Case:
     shares = Roles(case["evaluators"], case["counters"])
     mechanism = DirectionMechanism(4.0, 8, 1, size=3, n_classes=3, roles=shares)
-    place = CheckinPlace(case["terms_sha256"], case["device"], case["number"])
+    place = CheckinKey(case["terms_sha256"], case["device"], case["number"])
     return {"role": mechanism.event(1, place).role.value}
 
 
@@ -251,7 +258,7 @@ def noisy(case: Case) -> Case:
     minibatch = _Looked(case)
     event = mechanism.event(minibatch.n_samples)
     given = Given(case["noise"], case["draws"])
-    payload = mechanism.make_payload(minibatch, event, CheckinPlace("", "", 1), given)
+    payload = mechanism.make_payload(minibatch, event, CheckinKey("", "", 1), given)
     return {
         "sensitivity": {release.what: release.sensitivity for release in event.releases},
         "loss": _number(event.loss.total),
@@ -279,7 +286,7 @@ def results(case: Case) -> Case:
     errors = [PastError(*each) for each in case["errors"]]
     return {
         "for_you": said and str(said),
-        "course": course(tallies),
+        "course": shares_over_time(tallies),
         "became": [str(each) for each in describe_contribution(case["mine"], now, errors)],
     }
 
@@ -305,7 +312,7 @@ def messages(case: Case) -> Case:
     """Go the whole way from a minibatch to a message, with the random numbers given."""
     agreed = Terms.parse(case["terms"])
     sha256 = terms_hash(case["terms"])
-    place = CheckinPlace(sha256, case["device"], case["number"])
+    place = CheckinKey(sha256, case["device"], case["number"])
     exported = case["exported"] and np.array(case["exported"])
     mechanism, model = agreed.mechanism(), agreed.make_model()
     minibatch = Minibatch(model, *_arrays(case), exported)

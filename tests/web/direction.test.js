@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Chance, InvalidInput, MODELS, Minibatch, placeOf } from "../../crowdml/web/index.js";
+import { Chance, InvalidInput, MODELS, Minibatch, checkinKeyOf } from "../../crowdml/web/index.js";
 import { DirectionMechanism } from "../../crowdml/web/mechanisms/direction.js";
 import { FALSE_ALARM, chiSquareP } from "./statistics.js";
 import { GivenChance } from "./vectors.js";
@@ -14,7 +14,7 @@ const SETTINGS = { epsilon: 1.5, directions: 16, closest: 3, size: 15, nClasses:
   evaluators: 0, counters: 0, scale: 1, regularization: 0 }; // prettier-ignore
 const spec = { intercept: false, tolerance: 1, delta: 1 };
 const model = MODELS.softmax.make(spec, 5, 3);
-const place = await placeOf("ab", "ana", 1);
+const place = await checkinKeyOf("ab", "ana", 1);
 
 /**
  * Four samples with features of this size.

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { decodeGradient } from "../../crowdml/web/codec.js";
-import { Chance, InvalidInput, placeOf } from "../../crowdml/web/index.js";
+import { Chance, InvalidInput, checkinKeyOf } from "../../crowdml/web/index.js";
 import { GAUSSIAN, LAPLACE } from "../../crowdml/web/mechanisms/laws.js";
 import { NoiseMechanism } from "../../crowdml/web/mechanisms/noise_mechanism.js";
 
@@ -13,7 +13,7 @@ import { NoiseMechanism } from "../../crowdml/web/mechanisms/noise_mechanism.js"
 
 const settings = { law: LAPLACE, levels: { gradient: 1, errors: 1, labels: 0 }, clip: 2, size: 3,
   nClasses: 0, heldout: 0.2, regularization: 0, radius: 1, delta: 0 }; // prettier-ignore
-const place = await placeOf("", "", 1);
+const place = await checkinKeyOf("", "", 1);
 
 /**
  * @param {number[]} g

@@ -16,7 +16,7 @@ import {
   eventKindOf,
   limitsOf,
   lossOf,
-  placeOf,
+  checkinKeyOf,
   wholeLossOf,
   write,
 } from "../../crowdml/web/index.js";
@@ -110,7 +110,7 @@ test("the ledger charges it until ε is spent", async () => {
 test("an event of another check-in is not spent", async () => {
   const { event } = await checkIn(new Ledger());
   const terms = Terms.parse(text);
-  const place = await placeOf(agreement.termsSha256, "ana", 2);
+  const place = await checkinKeyOf(agreement.termsSha256, "ana", 2);
   const minibatch = /** @type {any} */ (undefined);
   assert.throws(() => terms.mechanism().makePayload(minibatch, event, place, new Chance()), InvalidInput);
 });

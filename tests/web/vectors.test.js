@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { requireSuccessor } from "../../crowdml/web/agreement.js";
 import { decodeParameters } from "../../crowdml/web/codec.js";
 import { FEATURES } from "../../crowdml/web/columns.js";
-import { chance, errorSaid, estimateSaid, significant } from "../../crowdml/web/figures.js";
+import { errorInWords, estimateInWords, probabilityInWords, significant } from "../../crowdml/web/figures.js";
 import { boundFeatures, checkTarget, targetOf } from "../../crowdml/web/features.js";
 import { chooseGrid, quantize, sensitivitySteps } from "../../crowdml/web/grid.js";
 import { readdirSync } from "node:fs";
@@ -24,12 +24,12 @@ import {
   Minibatch,
   Sensing,
   Terms,
-  course,
+  sharesOverTime,
   forYou,
   limitsOf,
   lossOf,
   makeFeatures,
-  placeOf,
+  checkinKeyOf,
   phrase,
   termsHash,
   describeContribution,
@@ -88,10 +88,10 @@ function numbers({ language, number: n }, { written, form }) {
 /** @param {any} input @param {any} output */
 function figures({ number, margin }, output) {
   const estimate = number === null ? null : { value: number, margin };
-  assert.equal(write(estimateSaid(estimate)), output.estimate);
-  assert.equal(write(errorSaid(estimate)), output.error);
+  assert.equal(write(estimateInWords(estimate)), output.estimate);
+  assert.equal(write(errorInWords(estimate)), output.error);
   if (!estimate) return;
-  assert.equal(write(chance(number)), output.chance);
+  assert.equal(write(probabilityInWords(number)), output.chance);
   assert.equal(significant(number, 3), output.significant);
 }
 
@@ -110,7 +110,7 @@ function results(input, output) {
   const counts = input.tallies.map((/** @type {number[]} */ [right, samples]) => ({ right, samples }));
   const said = forYou(counts, input.tolerance);
   assert.equal(said && write(said), output.for_you);
-  assert.deepEqual(course(counts), output.course);
+  assert.deepEqual(sharesOverTime(counts), output.course);
   const named = (/** @type {number[] | null} */ row) => row && { value: row.at(-2), margin: row.at(-1) };
   const errors = input.errors.map((/** @type {number[]} */ row) => ({ version: row[0], ...named(row) }));
   const { state, version } = input;
@@ -162,7 +162,7 @@ function zcdp({ rho, delta }, { epsilon, bound }) {
 
 /** @param {any} input @param {any} output */
 async function codebooks(input, output) {
-  const { seed } = await placeOf(input.terms_sha256, input.device, input.number);
+  const { seed } = await checkinKeyOf(input.terms_sha256, input.device, input.number);
   const book = new Codebook(input.size, seed);
   const axes = Array.from({ length: input.size }, (_, i) =>
     Float64Array.from({ length: input.size }, (_, j) => Number(i === j)),
@@ -265,7 +265,7 @@ function choice({ k, t, epsilon }, output) {
 async function roles({ terms_sha256, device, number, evaluators, counters }, { role }) {
   const settings = { epsilon: 4, directions: 8, closest: 1, size: 3, nClasses: 3, batch: 1, scale: 1,
     regularization: 0, evaluators, counters }; // prettier-ignore
-  const place = await placeOf(terms_sha256, device, number);
+  const place = await checkinKeyOf(terms_sha256, device, number);
   const event = new DirectionMechanism(settings).event(1, place);
   assert.deepEqual(event, { kind: "direction", number, role, epsilon: 4 });
 }
@@ -300,7 +300,7 @@ async function noisy(input, output) {
   );
   const chance = new GivenChance(input.noise, input.draws);
   const event = mechanism.event(looked.nSamples);
-  const { payload } = mechanism.makePayload(minibatch, event, await placeOf("", "", 1), chance);
+  const { payload } = mechanism.makePayload(minibatch, event, await checkinKeyOf("", "", 1), chance);
   const { releases } = event;
   const sensitivities = Object.fromEntries(releases.map((r) => [r.what, r.sensitivity]));
   assert.deepEqual(sensitivities, output.sensitivity);

@@ -28,7 +28,7 @@ from crowdml.cli.options import (
     SOURCE,
     source_name,
 )
-from crowdml.cli.output import counted, say, say_what_is_logged
+from crowdml.cli.output import count_of, say, say_what_is_logged
 from crowdml.cli.ranges import ranged
 from crowdml.device import (
     Device,
@@ -151,19 +151,20 @@ def _report(counts: SourceCounts, device: Device, source: str, where: str, readi
         say(f"went on after line {counts.resumed_after:,} of {source}")
     older = device.n_samples - counts.kept
     say(
-        f"{counted(counts.kept, 'sample')} kept, {counted(counts.answered, 'check-in')} answered, "
-        f"{counted(device.n_samples, 'sample')} in the buffer"
+        f"{count_of(counts.kept, 'sample')} kept, "
+        f"{count_of(counts.answered, 'check-in')} answered, "
+        f"{count_of(device.n_samples, 'sample')} in the buffer"
         + (f", {older:,} from before" if older > 0 else "")
         + (", a check-in waits to be sent" if device.pending else "")
     )
     if counts.taken:
-        say(f"{counted(counts.taken, 'sample')} more taken by another run in the meantime")
+        say(f"{count_of(counts.taken, 'sample')} more taken by another run in the meantime")
     if counts.stopped and not device.ended:
         say(f"the buffer is full: the rest of {source_name(source)} is not taken yet")
     again = f"`crowdml device run{where}{' --readings' if readings else ''} --source "
     again += f"{shlex.quote(source)}`" + (" with new samples only" if source == "-" else "")
     verb = "waits" if device.n_samples == 1 else "wait"
-    waiting = f"{counted(device.n_samples, 'sample')} {verb} on this device"
+    waiting = f"{count_of(device.n_samples, 'sample')} {verb} on this device"
     match counts.outcome:
         case Outcome.LIMIT:
             limits = f"crowdml device limits{where}{_wider(device)}"

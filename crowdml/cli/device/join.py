@@ -11,7 +11,7 @@ from crowdml.cli.consent import ask
 from crowdml.cli.device.file import FILE, YES, limits_in
 from crowdml.cli.device.ledger import sent_before
 from crowdml.cli.options import FINGERPRINT, INSECURE_HTTP, PER_DEVICE, PER_SAMPLE
-from crowdml.cli.output import counted, say
+from crowdml.cli.output import count_of, say
 from crowdml.device import (
     Account,
     Device,
@@ -21,7 +21,7 @@ from crowdml.device import (
     TermsOffer,
     default_file,
     default_limits,
-    pin,
+    fetch_certificate,
     read_link,
     read_terms,
     rejoin,
@@ -57,7 +57,7 @@ def join(
         raise InvalidInput(
             f"--task must be the link's task {linked}, found {task!r}. Leave it out."
         )
-    certificate = pin(root, fingerprint) if fingerprint is not None else None
+    certificate = fetch_certificate(root, fingerprint) if fingerprint is not None else None
     with closing(HttpTransport(root, name, certificate, insecure_http)) as transport:
         view = transport.task()
     offer = read_terms(view, name)
@@ -107,7 +107,7 @@ def _join_again(
 ) -> None:
     with closing(DeviceStore(path)) as store:
         sent = [event.loss for event in store.ledger.events]
-        kept = f"{counted(store.n_samples, 'sample')} that no check-in has used"
+        kept = f"{count_of(store.n_samples, 'sample')} that no check-in has used"
         say(f"the server no longer accepts this device: {why}", err=True)
         say(f"the file keeps its ledger and {kept}, for the new device.", err=True)
         ask(offer, limits, "Agree and join again?", yes, about, sent=sent)

@@ -9,16 +9,16 @@ from rich.table import Table
 from crowdml.cli.console import Console
 from crowdml.cli.device.file import FILE, find
 from crowdml.cli.options import JSON
-from crowdml.cli.output import counted, print_json, say
+from crowdml.cli.output import count_of, print_json, say
 from crowdml.device import (
     Account,
     DeviceStore,
     RightCount,
     Statement,
-    bars,
-    course,
     default_file,
+    draw_bars,
     for_you,
+    shares_over_time,
 )
 from crowdml.errors import DeviceError
 from crowdml.privacy import Ledger, Limits, Unit
@@ -111,14 +111,14 @@ def works(terms: Terms, tallies: list[RightCount]) -> list[str]:
     said = for_you(tallies, None if terms.n_classes else terms.model.tolerance)
     if said is None:
         return []
-    row = f"Over time, from no sample to all: {bars(course(tallies))}"
+    row = f"Over time, from no sample to all: {draw_bars(shares_over_time(tallies))}"
     return [f"{said} Only this device knows it.", row]
 
 
 def _over_all_tasks(account: Statement) -> list[str]:
     lines = ["", "Over all tasks of this folder, including tasks that you left:"]
     for (server, task), ledger in account.tasks.items():
-        times = counted(len(ledger.events), "check-in")
+        times = count_of(len(ledger.events), "check-in")
         lines.append(f"  {task} at {server}: {times}, ε = {ledger.epsilon_spent:g}")
     lines.append(f"You as a person have lost at most ε = {account.epsilon_per_person:g}.")
     if any(entry.event.unit is Unit.SAMPLE for entry in account.entries):
@@ -127,7 +127,7 @@ def _over_all_tasks(account: Statement) -> list[str]:
             lines.append(
                 "  if each task got it once. Nobody can know that for samples from standard input, "
                 "topics and programs, or with --again. If the sample is in each of the "
-                f"{counted(account.n_not_followed, 'check-in')} with such samples: "
+                f"{count_of(account.n_not_followed, 'check-in')} with such samples: "
                 f"ε = {account.epsilon_per_sample_at_worst:g}"
             )
     return lines
@@ -158,7 +158,7 @@ def sent_before(account: Statement) -> list[str]:
     """Return what was sent before, for a participant who is asked to join another task."""
     if not account.entries:
         return []
-    times, tasks = counted(len(account.entries), "check-in"), counted(len(account.tasks), "task")
+    times, tasks = count_of(len(account.entries), "check-in"), count_of(len(account.tasks), "task")
     return [
         f"What you sent:     {times} before, to {tasks}, as far as "
         f"this folder knows: at most ε = {account.epsilon_per_person:g} in total. What you send "

@@ -19,7 +19,7 @@ from crowdml.cli.extras import needs
 from crowdml.cli.output import say
 from crowdml.device import Device, DeviceStore, SourceCounts, set_label
 from crowdml.device.sources import (
-    FORMATS,
+    APP_FORMATS,
     Intake,
     ListenAddress,
     Listener,
@@ -53,12 +53,12 @@ def read_source_of_app(source: str, format: str | None) -> AppSource | None:
         if KINDS.get(scheme, "mqtt") != "mqtt":
             raise typer.BadParameter(f"{scheme}:// needs --format, such as sensor-logger.")
         return None
-    if format not in FORMATS:
-        raise typer.BadParameter(f"--format must be one of {', '.join(FORMATS)}.")
+    if format not in APP_FORMATS:
+        raise typer.BadParameter(f"--format must be one of {', '.join(APP_FORMATS)}.")
     kind = "-" if source == "-" else KINDS.get(scheme, "")
-    if kind not in FORMATS[format].sources:
+    if kind not in APP_FORMATS[format].sources:
         known = {"-": "-", "http": "http://HOST:PORT", "mqtt": "mqtt://HOST/TOPIC"}
-        fitting = [known.get(name, "phyphox://HOST:8080") for name in FORMATS[format].sources]
+        fitting = [known.get(name, "phyphox://HOST:8080") for name in APP_FORMATS[format].sources]
         raise typer.BadParameter(
             f"--format {format} needs --source {' or '.join(sorted(fitting))}."
         )

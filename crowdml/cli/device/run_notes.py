@@ -13,7 +13,7 @@ import typer
 
 from crowdml.cli.extras import needs
 from crowdml.cli.options import source_name
-from crowdml.cli.output import counted, say
+from crowdml.cli.output import count_of, say
 from crowdml.device import Device, SourceCounts
 from crowdml.device.sources import Hint, Intake, TopicAddress
 from crowdml.errors import InvalidSample
@@ -53,7 +53,7 @@ class RunNotes:
         """Print from time to time how many lines of a long source have been read."""
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + PROGRESS_SECONDS
-            kept = counted(counts.kept, "sample")
+            kept = count_of(counts.kept, "sample")
             skipped = f", {counts.skipped:,} skipped" if counts.skipped else ""
             self.note(f"at line {counts.lines:,}, {kept} kept{skipped}")
 

@@ -4,7 +4,12 @@ Only payloads that the store holds may be sent. A new transport must pass
 `crowdml.checks.check_transport`.
 """
 
-from crowdml.device.network.certificate import fetch_pinned, fingerprint_of, trust_only, untrusted
+from crowdml.device.network.certificate import (
+    fetch_pinned,
+    fingerprint_of,
+    trust_only,
+    untrusted_error,
+)
 from crowdml.device.network.link import read_link, split_root
 from crowdml.device.network.transport import CheckedOut, HttpTransport, Transport, connect
 from crowdml.device.network.unreachable import why_unreachable
@@ -19,6 +24,6 @@ __all__ = [
     "read_link",
     "split_root",
     "trust_only",
-    "untrusted",
+    "untrusted_error",
     "why_unreachable",
 ]

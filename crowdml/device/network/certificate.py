@@ -58,7 +58,7 @@ def trust_only(certificate: str) -> ssl.SSLContext:
     return context
 
 
-def untrusted(error: ssl.SSLCertVerificationError) -> Untrusted:
+def untrusted_error(error: ssl.SSLCertVerificationError) -> Untrusted:
     """Say why a certificate is not trusted, and what to do."""
     if error.verify_code in WRONG_DATES:
         remedy = (

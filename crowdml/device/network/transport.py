@@ -10,7 +10,7 @@ from urllib.parse import quote
 import msgspec
 
 from crowdml.device.contribution import PastError, read_errors
-from crowdml.device.network.certificate import trust_only, untrusted
+from crowdml.device.network.certificate import trust_only, untrusted_error
 from crowdml.device.network.link import split_root
 from crowdml.device.network.unreachable import why_unreachable
 from crowdml.errors import InvalidInput, Rejected, Unreachable
@@ -162,7 +162,7 @@ class HttpTransport:
                 raise Unreachable(f"cannot reach the server: {why_unreachable(error)}.") from error
         except ssl.SSLCertVerificationError as error:
             self._connection.close()
-            raise untrusted(error) from error
+            raise untrusted_error(error) from error
         except OSError as error:
             self._connection.close()
             raise Unreachable(f"cannot reach the server: {why_unreachable(error)}.") from error

@@ -1,6 +1,6 @@
 """Read samples from files, standard input and sensor apps; and, in `mqtt`, from topics.
 
-A source hands samples to a device and remembers its place, so that no sample is taken twice.
+A source hands samples to a device and remembers its position, so that no sample is taken twice.
 """
 
 from crowdml.device.sources.address import (
@@ -13,23 +13,19 @@ from crowdml.device.sources.address import (
     read_phone_address,
 )
 from crowdml.device.sources.feed import MOST_BAD, SourceCounts, feed
-from crowdml.device.sources.files import SourcePlace, read_source
-from crowdml.device.sources.first_rows import FirstRowsCheck, doubt_about
 from crowdml.device.sources.form import SampleForm
-from crowdml.device.sources.formats import FORMATS
+from crowdml.device.sources.formats import APP_FORMATS
 from crowdml.device.sources.inputs import read_inputs
 from crowdml.device.sources.intake import Hint, Intake
 from crowdml.device.sources.listener import Listener
 from crowdml.device.sources.live import LiveSource, run_live
 from crowdml.device.sources.phyphox import PhyphoxPhone
 from crowdml.device.sources.pipe import Pipe
-from crowdml.device.sources.recording import read_recording
 from crowdml.device.sources.sensing import features_of
 
 __all__ = [
-    "FORMATS",
+    "APP_FORMATS",
     "MOST_BAD",
-    "FirstRowsCheck",
     "Hint",
     "Intake",
     "ListenAddress",
@@ -40,9 +36,7 @@ __all__ = [
     "Pipe",
     "SampleForm",
     "SourceCounts",
-    "SourcePlace",
     "TopicAddress",
-    "doubt_about",
     "features_of",
     "feed",
     "is_address",
@@ -50,7 +44,5 @@ __all__ = [
     "read_inputs",
     "read_listen_address",
     "read_phone_address",
-    "read_recording",
-    "read_source",
     "run_live",
 ]

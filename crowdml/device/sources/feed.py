@@ -7,7 +7,7 @@ from pathlib import Path
 
 from crowdml.device.device import Device
 from crowdml.device.outcome import Outcome
-from crowdml.device.sources.files import SourcePlace, read_source
+from crowdml.device.sources.files import SourceCursor, read_source
 from crowdml.device.sources.first_rows import LOOKED_AT, FirstRowsCheck
 from crowdml.device.sources.form import Sample, SampleForm
 from crowdml.device.sources.recording import read_recording
@@ -97,31 +97,33 @@ def feed(
     """
     check_kind("source", source, (str, Path), "a file, or - for standard input")
     source = str(source)
-    path = None if again else SourcePlace.path(source)
-    place = SourcePlace(source, device.position(path) if path else None, device.trail(again))
-    counts, before = SourceCounts(place.start), device.n_answered
+    path = None if again else SourceCursor.path(source)
+    cursor = SourceCursor(source, device.position(path) if path else None, device.trail(again))
+    counts, before = SourceCounts(cursor.start), device.n_answered
     labels = device.terms.target.labels
     samples = (
-        read_recording(source, device.terms.features, labels, place, every)
+        read_recording(source, device.terms.features, labels, cursor, every)
         if readings
         else read_source(
-            source, labels, place, SampleForm.of(device.terms.features, csv, label, on_note)
+            source, labels, cursor, SampleForm.of(device.terms.features, csv, label, on_note)
         )
     )
     bad = 0
-    look = FirstRowsCheck(device, on_doubt, known=place.start > 0)
-    placed = _placed(samples, place)
-    if SourcePlace.path(source) and not place.start:
+    check = FirstRowsCheck(device, on_doubt, known=cursor.start > 0)
+    placed = _placed(samples, cursor)
+    if SourceCursor.path(source) and not cursor.start:
         # A file can be read again, so none of its samples is taken before its first rows are
         # checked.
         first = list(islice(placed, max(LOOKED_AT, device.terms.collection.batch)))
-        look.at([sample[0] for sample, _, _ in first if not isinstance(sample, InvalidSample)])
+        check.check_rows(
+            [sample[0] for sample, _, _ in first if not isinstance(sample, InvalidSample)]
+        )
         placed = chain(first, placed)
     for sample, position, line in placed:
         counts.lines = line
         on_line(counts)
         try:
-            outcome = _add(device, sample, position, line, wait, look)
+            outcome = _add(device, sample, position, line, wait, check)
         except InvalidSample as error:
             if strict:
                 raise
@@ -143,14 +145,14 @@ def feed(
     counts.outcome = device.flush(wait)
     if counts.stopped and counts.outcome in MADE_ROOM:
         counts.outcome = Outcome.WAITING  # lines are left, so the run must not end as a success
-    counts.lines, counts.answered = place.lines, device.n_answered - before
+    counts.lines, counts.answered = cursor.lines, device.n_answered - before
     return counts
 
 
-def _placed(samples: Iterable[Sample | InvalidSample], place: SourcePlace) -> Iterator[Placed]:
+def _placed(samples: Iterable[Sample | InvalidSample], cursor: SourceCursor) -> Iterator[Placed]:
     for sample in samples:
         valid = not isinstance(sample, InvalidSample)
-        yield sample, place.next_position() if valid else None, place.lines
+        yield sample, cursor.next_position() if valid else None, cursor.lines
 
 
 def _add(
@@ -159,11 +161,11 @@ def _add(
     position: Position | None,
     line: int,
     wait: float,
-    look: FirstRowsCheck,
+    check: FirstRowsCheck,
 ) -> Outcome:
     if isinstance(sample, InvalidSample):
         raise sample
-    look.before(sample[0])
+    check.check_before_checkin(sample[0])
     try:
         outcome = device.add(*sample, position)
         # With nothing left to send, another run has made room; that run may fill the buffer again.

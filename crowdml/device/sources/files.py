@@ -16,7 +16,7 @@ LONGEST_LINE = 2**24
 """Characters: a longer line is not a sample, and could use up all memory."""
 
 
-class SourcePlace:
+class SourceCursor:
     """Track where in a source a reader is, and where an earlier run stopped.
 
     Args:
@@ -91,7 +91,7 @@ class SourcePlace:
 def read_source(
     source: str,
     labels: Sequence[str],
-    place: SourcePlace | None = None,
+    cursor: SourceCursor | None = None,
     form: SampleForm | None = None,
 ) -> Iterator[Sample | InvalidSample]:
     """Read samples from a `.csv` or `.jsonl` file, or from standard input (`-`, either kind).
@@ -100,16 +100,16 @@ def read_source(
     why, so that the reader can go on after it.
 
     Args:
-        place: Where in the source to go on.
+        cursor: Where in the source to go on.
         form: How the task's samples are written.
     """
-    place, form = place or SourcePlace(source), form or SampleForm()
-    with opened(source, place) as lines:
+    cursor, form = cursor or SourceCursor(source), form or SampleForm()
+    with opened(source, cursor) as lines:
         is_json, lines = starting(lines)
         if is_json:
-            yield from form.read_json_lines(lines, labels, place.start + 1)
+            yield from form.read_json_lines(lines, labels, cursor.start + 1)
         else:
-            yield from form.read_csv(lines, labels, place.start + 1, place.first)
+            yield from form.read_csv(lines, labels, cursor.start + 1, cursor.first)
 
 
 def starting(lines: Iterator[str]) -> tuple[bool, Iterator[str]]:
@@ -119,11 +119,11 @@ def starting(lines: Iterator[str]) -> tuple[bool, Iterator[str]]:
 
 
 @contextmanager
-def opened(source: str, place: SourcePlace) -> Iterator[Iterator[str]]:
+def opened(source: str, cursor: SourceCursor) -> Iterator[Iterator[str]]:
     """Return the lines of a file or of standard input (`-`), after those that were taken before."""
     with nullcontext(sys.stdin) if source == "-" else _open(source) as lines:
         try:
-            yield place.follow(lines)
+            yield cursor.follow(lines)
         except UnicodeDecodeError as error:
             raise InvalidSample(f"the source {source!r} must be UTF-8 text: {error}.") from error
 

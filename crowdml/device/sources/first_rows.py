@@ -41,14 +41,14 @@ class FirstRowsCheck:
         self._rows: list[Readings] = []
         self._before = device.n_samples
 
-    def at(self, rows: Sequence[Readings]) -> None:
+    def check_rows(self, rows: Sequence[Readings]) -> None:
         """Check rows that the device does not have yet; raise `DoubtfulRows` to leave them out."""
         terms, self._done = self._device.terms, True
         said = doubt_about(terms.features, terms.mechanism().norm, rows)
         if said and not self._on_doubt(said):
             raise DoubtfulRows(f"{said} Nothing was spent on them. {REMEDY}")
 
-    def before(self, row: Readings) -> None:
+    def check_before_checkin(self, row: Readings) -> None:
         """Check the rows of a stream so far, if a check-in may follow `row`.
 
         Rows of a stream cannot be read again, so the device keeps them as they come, and forgets
@@ -59,7 +59,7 @@ class FirstRowsCheck:
         self._rows.append(row)
         if self._device.n_samples + 1 >= self._device.terms.collection.batch:
             try:
-                self.at(self._rows)
+                self.check_rows(self._rows)
             except DoubtfulRows:
                 own = self._device.n_samples - self._before
                 self._device.discard(max(0, min(own, len(self._rows) - 1)))
@@ -69,12 +69,12 @@ class FirstRowsCheck:
 class LiveRowsCheck:
     """Check the first samples of a sensor app before the first check-in that would use them.
 
-    The device's file has the rows until the look, so that a device that is started again looks at
-    all of them. Once rows were found good, or were accepted, the format is not looked at again.
+    The device's file has the rows until the check, so that a device that is started again checks
+    all of them. Once rows were found good, or were accepted, the format is not checked again.
 
     Args:
         store: The device's file.
-        format: The app's format; each format is looked at once.
+        format: The app's format; each format is checked once.
 
     Attributes:
         doubt: Why the rows cannot be in the task's units; None if they can, or were accepted.
@@ -84,9 +84,9 @@ class LiveRowsCheck:
         self._store = store
         self._format = format
         self.doubt: str | None = None
-        self._done = store.streams.looked(format)
+        self._done = store.streams.first_rows_checked(format)
 
-    def before(self, terms: Terms, x: Array) -> bool:
+    def check_before_checkin(self, terms: Terms, x: Array) -> bool:
         """Return whether a sample may be kept; if not, set `doubt` to the reason."""
         if self._done or self.doubt:
             return not self.doubt
@@ -105,13 +105,13 @@ class LiveRowsCheck:
     def accept(self) -> None:
         """Accept these rows, and all later rows of this format."""
         self.doubt, self._done = None, True
-        self._store.streams.end_look(self._format, good=True)
+        self._store.streams.end_check(self._format, good=True)
 
     def reject(self) -> None:
         """Delete the rows and the samples that were kept of them; keep the doubt."""
         n_kept = len(self._store.streams.first_rows(self._format)) - 1  # the last row was not kept
         self._store.discard(max(0, min(n_kept, self._store.n_samples)))
-        self._store.streams.end_look(self._format, good=False)
+        self._store.streams.end_check(self._format, good=False)
 
 
 def doubt_about(features: Features, norm: int, rows: Sequence[Readings]) -> str | None:

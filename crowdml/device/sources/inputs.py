@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from crowdml.device.sources.files import SourcePlace, opened, starting
+from crowdml.device.sources.files import SourceCursor, opened, starting
 from crowdml.device.sources.form import SampleForm, Unanswered, at_line
 from crowdml.device.values import target_of
 from crowdml.errors import InvalidInput, InvalidSample
@@ -21,7 +21,7 @@ def read_inputs(source: str, form: SampleForm, labels: Sequence[str] = ()) -> It
     Raises:
         InvalidSample: A line has no valid features; the error names the line.
     """
-    with opened(source, SourcePlace(source)) as lines:
+    with opened(source, SourceCursor(source)) as lines:
         is_json, lines = starting(lines)
         for number, found in _objects(form, lines) if is_json else form.rows_of_csv(lines):
             try:

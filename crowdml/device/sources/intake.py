@@ -12,7 +12,7 @@ from crowdml.device.agreement import Agreement
 from crowdml.device.outcome import Outcome
 from crowdml.device.sources.feed import SourceCounts
 from crowdml.device.sources.first_rows import LiveRowsCheck
-from crowdml.device.sources.formats import FORMATS, SECOND, Batch, SensorLogger, settings_link
+from crowdml.device.sources.formats import APP_FORMATS, SECOND, Batch, SensorLogger, settings_link
 from crowdml.device.sources.sensing import TakenSample, rarer
 from crowdml.device.sources.stream import SKEW, Label, Stream, StreamMemory
 from crowdml.device.storage import DeviceStore, Position, TakenBefore, Trail
@@ -24,7 +24,7 @@ MOST_STREAMS = 20
 MOST_HELD = 50_000
 """The most readings that wait while the buffer is full."""
 
-BARREN = 10
+MESSAGES_WITHOUT_READING = 10
 """Messages without a reading for the task, after which the person gets a hint."""
 
 
@@ -40,7 +40,7 @@ class Intake:
 
     Args:
         store: A connection of its own to the device's file.
-        format: One of `FORMATS`.
+        format: One of `APP_FORMATS`.
         every: Seconds from one sample to the next, if more than the task has.
         clock: The time in nanoseconds.
         on_skip: Called with what was wrong with a message.
@@ -62,11 +62,11 @@ class Intake:
         self._news = threading.Event()
         self._agree()
         sensor = _sensor(self._agreement.terms, format)
-        self.format = FORMATS[format](sensor.kind)
+        self.format = APP_FORMATS[format](sensor.kind)
         self._sensor = rarer(sensor, every)
         self._streams: dict[str, Stream] = {}
-        self._look = LiveRowsCheck(store, format)
-        self._aside: list[tuple[str, Stream, TakenSample]] = []
+        self._rows_check = LiveRowsCheck(store, format)
+        self._doubtful_samples: list[tuple[str, Stream, TakenSample]] = []
         self._barren = 0
         self._changed = self.clock()
 
@@ -114,9 +114,9 @@ class Intake:
     @property
     def doubt(self) -> str | None:
         """Return why the app's first rows cannot be in the task's units; None without doubt."""
-        return self._look.doubt
+        return self._rows_check.doubt
 
-    def settle(self, on_doubt: Callable[[str], bool]) -> None:
+    def resolve_doubt(self, on_doubt: Callable[[str], bool]) -> None:
         """Ask what to do about doubtful rows, if there are any.
 
         Args:
@@ -131,18 +131,18 @@ class Intake:
             return
         go_on = on_doubt(doubt)
         with self._lock:
-            aside, self._aside = self._aside, []
+            doubtful, self._doubtful_samples = self._doubtful_samples, []
             if not go_on:
-                self._look.reject()
+                self._rows_check.reject()
                 raise DoubtfulRows(doubt)
-            self._look.accept()
-            for path, stream, sample in aside:
+            self._rows_check.accept()
+            for path, stream, sample in doubtful:
                 self._keep(path, stream, sample)
 
     def finish(self, on_doubt: Callable[[str], bool]) -> None:
-        """Use all readings that wait, and ask about doubtful rows as `settle` does."""
+        """Use all readings that wait, and ask about doubtful rows as `resolve_doubt` does."""
         self.flush()
-        self.settle(on_doubt)
+        self.resolve_doubt(on_doubt)
         self.flush()  # use the readings that waited while the question was open
 
     # Readings that wait
@@ -194,12 +194,12 @@ class Intake:
         self._drain(batch.stream, stream)
         self.counts.lines += 1
         self._barren = 0 if batch.readings else self._barren + bool(batch.foreign)
-        if self._barren == BARREN:
+        if self._barren == MESSAGES_WITHOUT_READING:
             self._barren = 0
             problems.append(
                 InvalidSample(
-                    f"nothing for this task came in the last {BARREN} messages, which have "
-                    f"{', '.join(batch.foreign)[:200]}. {self.format.advice}."
+                    f"nothing for this task came in the last {MESSAGES_WITHOUT_READING} messages, "
+                    f"which have {', '.join(batch.foreign)[:200]}. {self.format.advice}."
                 )
             )
         if problems:
@@ -243,8 +243,8 @@ class Intake:
         return self._store.n_samples < self._agreement.terms.collection.buffer
 
     def _keep(self, path: str, stream: Stream, sample: TakenSample) -> None:
-        if not self._look.before(self._agreement.terms, sample.x):
-            self._aside.append((path, stream, sample))
+        if not self._rows_check.check_before_checkin(self._agreement.terms, sample.x):
+            self._doubtful_samples.append((path, stream, sample))
             self._news.set()
             return None
         try:
@@ -288,8 +288,8 @@ def _sensor(terms: Terms, format: str) -> Sensor:
             "readings need a task with [features.sensor] that has readings, found none. "
             "Give the features themselves."
         )
-    if sensor.kind not in FORMATS[format].kinds:
-        have = sorted(name for name, kind in FORMATS.items() if sensor.kind in kind.kinds)
+    if sensor.kind not in APP_FORMATS[format].kinds:
+        have = sorted(name for name, kind in APP_FORMATS.items() if sensor.kind in kind.kinds)
         raise InvalidInput(
             f"the task reads {sensor.kind}, which {format} does not have. "
             f"Use one of {', '.join(have) or 'none'}, or a CSV file with --readings."

@@ -44,7 +44,7 @@ def run_live(
         while goes_on and not (stopped() or device.ended):
             goes_on = source.poll(PULSE)
             intake.flush_if_quiet()
-            intake.settle(on_doubt)
+            intake.resolve_doubt(on_doubt)
             counts.outcome = device.sync()
     finally:
         source.close()

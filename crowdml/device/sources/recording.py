@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from crowdml.device.sources.files import SourcePlace, opened
+from crowdml.device.sources.files import SourceCursor, opened
 from crowdml.device.sources.form import Sample
 from crowdml.device.sources.sensing import Sensing, rarer
 from crowdml.device.values import answer_of
@@ -16,13 +16,13 @@ def read_recording(
     source: str,
     features: Features,
     labels: Sequence[str],
-    place: SourcePlace | None = None,
+    cursor: SourceCursor | None = None,
     every: float | None = None,
 ) -> Iterator[Sample | InvalidSample]:
     """Read samples from a recording in a file or on standard input (`-`)."""
-    place = place or SourcePlace(source)
-    with opened(source, place) as lines:
-        yield from read_readings(lines, features, labels, place.start + 1, every)
+    cursor = cursor or SourceCursor(source)
+    with opened(source, cursor) as lines:
+        yield from read_readings(lines, features, labels, cursor.start + 1, every)
 
 
 def read_readings(

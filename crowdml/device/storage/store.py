@@ -1,12 +1,10 @@
 """Keep the device's memory: one SQLite file with buffer, outbox, ledger, token and terms.
 
-Every method is one transaction, which no end of the process undoes. The step that matters is
-`release`: it takes the samples out of the buffer, writes the cost into the ledger and the
-sanitised bytes into the outbox, all or nothing, and waits for the disk before a single byte is
-sent. So a power cut undoes no cost and no agreement; what it may take is samples since the last
-check-in, each with its place in its file, and the server's last answer, which is then given again.
-To wait for the disk at every sample would cost more than all the rest, and wear it out; it is done
-for samples that nobody has any more once they are acknowledged.
+Every method changes the file in one transaction. A killed process loses nothing. A power cut may
+lose the samples since the last check-in and the server's last answer. A source that keeps its
+samples then gives them again, and the server its answer. A power cut never loses a cost or an
+agreement, because `release` and every change of the identity wait for the disk before anything is
+sent. `add` waits for the disk only if `durable`: such a source cannot send the sample again.
 
 Samples that were used are overwritten in the file, and the write-ahead log is emptied, before the
 check-in is sent.

@@ -48,7 +48,7 @@ class Streams:
             self._db.execute(f"DELETE FROM streams WHERE rowid IN ({old})", (MOST - 1,))
             self._db.execute("INSERT INTO streams VALUES (?, ?)", (path, document))
 
-    def looked(self, format: str) -> bool:
+    def first_rows_checked(self, format: str) -> bool:
         """Return whether the first rows of this format were checked and found good."""
         query = "SELECT count(*) FROM first_rows WHERE format = ? AND row IS NULL"
         return bool(self._db.execute(query, (format,)).fetchone()[0])
@@ -61,7 +61,7 @@ class Streams:
     def add_first_row(self, format: str, row: bytes) -> None:
         self._db.execute("INSERT INTO first_rows VALUES (?, ?)", (format, row))
 
-    def end_look(self, format: str, good: bool) -> None:
+    def end_check(self, format: str, good: bool) -> None:
         """Erase the rows of this format; a format with good rows is not checked again."""
         with self._db.transaction():
             self._db.execute("DELETE FROM first_rows WHERE format = ?", (format,))

@@ -24,7 +24,7 @@ from crowdml.portal.words import (
     speaking,
 )
 from crowdml.portal.words import plain as words
-from crowdml.protocol import PROBLEMS
+from crowdml.protocol import PROBLEMS, is_precise_enough
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 
@@ -95,12 +95,13 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {name: getattr(words, name) for name in words.__all__} | {"said": said}
+    environment.filters |= words.FILTERS | {"said": said}
     environment.globals |= {
         "_": say_html,
         "catalogue": catalogue,
         "current_language": current_language,
         "in_language": in_language,
+        "is_precise_enough": is_precise_enough,
         "lang_of": lang_of,
         "words": words,
     }

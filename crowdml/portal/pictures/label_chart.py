@@ -6,7 +6,7 @@ from crowdml.portal.pictures.chart import Chart, not_yet, uncertain
 from crowdml.portal.pictures.drawing import Theme, figure, in_percent, tidy
 from crowdml.portal.words import TaskNumbers, label_shares, say, top_shares
 from crowdml.portal.words import plain as words
-from crowdml.protocol import Estimate, Task
+from crowdml.protocol import Estimate, Task, is_precise_enough
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,12 +35,12 @@ def no_labels(numbers: TaskNumbers) -> str:
     If even the share of the most frequent label may be zero, no bar is drawn.
     """
     shares = label_shares(numbers.task, numbers.statistics)
-    if not numbers.task.terms.mechanism().counts:
+    if not numbers.task.terms.mechanism().counts_labels:
         return note_labels(numbers.task)
     if not shares:
         return not_yet(numbers)
     top = max(shares, key=lambda share: share.value)
-    known = words.known(Estimate(top.value, top.margin)) and top.value > top.margin
+    known = is_precise_enough(Estimate(top.value, top.margin)) and top.value > top.margin
     return "" if known else uncertain()
 
 
@@ -50,7 +50,7 @@ def _short(label: str) -> str:
 
 def note_labels(task: Task) -> str:
     promise = task.terms.promise
-    if not task.terms.mechanism().counts:
+    if not task.terms.mechanism().counts_labels:
         return say("Not counted: in this task no check-in counts answers.")
     if promise.roles:
         said = say("From the check-ins that count answers, made to add up to 100 %.")

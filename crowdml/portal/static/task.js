@@ -1,7 +1,7 @@
 // Keep the page of a task live: its numbers and pictures follow the server's events.
 // Without this script, everything on the page can be read.
 
-import { errorSaid } from "../web/figures.js";
+import { errorInWords } from "../web/figures.js";
 import { language, say } from "../web/page/say.js";
 
 const article = document.querySelector("article[data-task]");
@@ -110,7 +110,7 @@ function update(statistics) {
   show("devices", number(statistics.devices));
   show("version", number(statistics.version));
   if (statistics.samples !== null) show("samples", number(statistics.samples));
-  show("error", say(errorSaid(statistics.error)));
+  show("error", say(errorInWords(statistics.error)));
   show("reports", number(statistics.reports));
   show("checkins", number(statistics.version));
   article.querySelector("progress").value = statistics.version;

@@ -11,6 +11,7 @@ from crowdml.portal.words.language import (
     catalogue,
     current_language,
     in_language,
+    local,
     preferred,
     say,
     say_html,
@@ -20,7 +21,7 @@ from crowdml.portal.words.outlook import Outlook, advice
 from crowdml.portal.words.owner_language import lang_of
 from crowdml.portal.words.performance import Performance, TaskNumbers, guess_of, what_is_wrong
 from crowdml.portal.words.pilot_draft import PilotDraft, PilotPlan
-from crowdml.portal.words.plain import count, ending, local, percent
+from crowdml.portal.words.plain import count, ending, percent
 from crowdml.portal.words.shares import label_shares, top_shares
 
 __all__ = [

@@ -9,7 +9,7 @@ import numpy as np
 from crowdml.device import features_of, write_checkin
 from crowdml.models import Minibatch
 from crowdml.privacy import (
-    CheckinPlace,
+    CheckinKey,
     Role,
     ShownMessage,
     SystemChance,
@@ -70,32 +70,28 @@ def make_example(terms: Terms, terms_sha256: str, w: Array, version: int) -> Exa
         window=windows[0],
         x=x[0],
         y=terms.target.labels[int(y[0])] if terms.n_classes else f"{y[0]:g}",
-        messages=[
-            _message(terms, minibatch, place, version) for place in _places(terms, terms_sha256)
-        ],
+        messages=[_message(terms, minibatch, key, version) for key in _keys(terms, terms_sha256)],
     )
 
 
-def _message(
-    terms: Terms, minibatch: Minibatch, place: CheckinPlace, version: int
-) -> ExampleMessage:
-    """Make the message of a device at this place, with the task's own mechanism."""
+def _message(terms: Terms, minibatch: Minibatch, key: CheckinKey, version: int) -> ExampleMessage:
+    """Make the message of a check-in with this key, by the task's own mechanism."""
     mechanism, watched = terms.mechanism(), WatchedMinibatch(minibatch)
-    event = mechanism.event(watched.n_samples, place)
-    sent = write_checkin(mechanism, watched, event, place, SystemChance(), version)
+    event = mechanism.event(watched.n_samples, key)
+    sent = write_checkin(mechanism, watched, event, key, SystemChance(), version)
     body = msgspec.json.format(msgspec.json.encode(sent), indent=2).decode()
-    return ExampleMessage(mechanism.show(sent, watched, place, terms.target.labels), body)
+    return ExampleMessage(mechanism.show(sent, watched, key, terms.target.labels), body)
 
 
-def _places(terms: Terms, terms_sha256: str) -> Iterator[CheckinPlace]:
-    """Return the places of made-up devices, one for each role of a check-in."""
+def _keys(terms: Terms, terms_sha256: str) -> Iterator[CheckinKey]:
+    """Return the keys of made-up devices, one for each role of a check-in."""
     roles, found = [role for role in Role if terms.collection.roles.share(role)], set[Role]()
     for k in range(MOST_TRIED):
-        place = CheckinPlace(terms_sha256, f"example-{k}", 1)
-        role = terms.collection.roles.of(place)
+        key = CheckinKey(terms_sha256, f"example-{k}", 1)
+        role = terms.collection.roles.of(key)
         if role not in found:
             found.add(role)
-            yield place
+            yield key
         if len(found) == len(roles):
             return
 

@@ -10,9 +10,9 @@ import numpy as np
 from crowdml.learning import error_now
 from crowdml.portal.words.language import say
 from crowdml.portal.words.performance import Performance, TaskNumbers, guess_of
-from crowdml.portal.words.plain import count, counted, known
+from crowdml.portal.words.plain import count, count_of
 from crowdml.privacy import Unit
-from crowdml.protocol import State, Task
+from crowdml.protocol import State, Task, is_precise_enough
 
 MOST_REPORTS = 2000
 """The most rows of reports that are computed; with more reports, a row stands for several."""
@@ -67,7 +67,7 @@ def _points(margin: float) -> str:
     >>> _points(0.132), _points(0.004)
     ('14 percentage points', '1 percentage point')
     """
-    return counted(math.ceil(100 * margin - 1e-9), "percentage point")
+    return count_of(math.ceil(100 * margin - 1e-9), "percentage point")
 
 
 class Outlook(NamedTuple):
@@ -113,7 +113,7 @@ class Outlook(NamedTuple):
             yield advice(task) or ""
             return
         yield Performance(self.numbers).sentence
-        margin = now.error.margin if now.error and known(now.error) else 1.0
+        margin = now.error.margin if now.error and is_precise_enough(now.error) else 1.0
         if now.state.final or margin <= CLEAR:
             return
         at_end = expected_margin(task, self.end)
@@ -146,7 +146,7 @@ class Outlook(NamedTuple):
 
     def _about_answers(self) -> Iterator[str]:
         task, now = self.numbers.task, self.numbers.statistics
-        if not task.terms.n_classes or not task.terms.mechanism().counts or not now.version:
+        if not task.terms.n_classes or not task.terms.mechanism().counts_labels or not now.version:
             return
         guess = guess_of(task, now)
         if guess is not None and not guess.error.margin:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from crowdml.portal.words import plain as words
 from crowdml.portal.words.language import NBSP, say
 from crowdml.portal.words.shares import label_shares
-from crowdml.protocol import Estimate, Statistics, Task
+from crowdml.protocol import Estimate, Statistics, Task, is_precise_enough
 from crowdml.server.log import TaskHistory
 
 
@@ -47,7 +47,7 @@ class Performance:
     @property
     def sentence(self) -> str:
         """Describe in one sentence what is known about the model."""
-        if not words.known(self.error):
+        if not is_precise_enough(self.error):
             return say("How often it is wrong is not known.")
         wrong = say(
             "Of the predictions of the model as it is now, {error} are wrong.",
@@ -70,7 +70,11 @@ class Performance:
     @property
     def typical(self) -> str:
         """Write the typical error of a predicted number; empty for labels, or if unknown."""
-        if self.numbers.task.terms.n_classes or self.error is None or not words.known(self.error):
+        if (
+            self.numbers.task.terms.n_classes
+            or self.error is None
+            or not is_precise_enough(self.error)
+        ):
             return ""
         right = Estimate(1 - self.error.value, self.error.margin)
         return say(
@@ -85,8 +89,8 @@ class Performance:
         now = self.numbers.statistics
         progress = say(
             "It ended after {checkins} from {devices}.",
-            checkins=words.counted(now.version, "check-in"),
-            devices=words.counted(now.active_devices, "device"),
+            checkins=words.count_of(now.version, "check-in"),
+            devices=words.count_of(now.active_devices, "device"),
         )
         return f"{progress} {self.sentence}" if now.version else progress
 
@@ -101,7 +105,7 @@ def guess_of(task: Task, statistics: Statistics) -> Guess | None:
     at_random = 1 - 1 / task.terms.n_classes
     shares = label_shares(task, statistics)
     top = max(shares, key=lambda share: share.value, default=None)
-    if top is None or not words.known(Estimate(top.value, top.margin)):
+    if top is None or not is_precise_enough(Estimate(top.value, top.margin)):
         return Guess(Estimate(at_random, 0.0), say("guessing at random"))
     # The most frequent of C answers has a share of 1/C or more.
     low = max(1 - top.value - top.margin, 0.0)

@@ -8,7 +8,7 @@ from crowdml.portal.words.expectation import PlannedCost
 from crowdml.portal.words.language import say
 from crowdml.portal.words.plain import epsilon as epsilon_words
 from crowdml.portal.words.plain import percent
-from crowdml.protocol import counted
+from crowdml.protocol import count_of
 
 SENTENCES = {
     "improves": "{people} at ε = {epsilon} improve the pilot’s error from {before} to {after} "
@@ -62,7 +62,7 @@ class PilotPlan(msgspec.Struct, frozen=True):
             ),
             say(
                 SENTENCES[best.verdict],
-                people=say(counted("person", self.devices)),
+                people=say(count_of("person", self.devices)),
                 epsilon=epsilon_words(best.epsilon),
                 before=percent(self.pilot_error, 1),
                 after=percent(best.error, 1),

@@ -11,36 +11,13 @@ from crowdml.portal.words.language import NBSP, local, say
 from crowdml.protocol import (
     Estimate,
     State,
-    error_said,
-    estimate_said,
-    known,
+    error_in_words,
+    estimate_in_words,
     percent_sure,
+    probability_in_words,
     significant,
     written_epsilon,
 )
-from crowdml.protocol import chance as chance_said
-
-__all__ = [
-    "algorithm",
-    "but_for",
-    "certainty",
-    "chance",
-    "count",
-    "counted",
-    "ending",
-    "epsilon",
-    "error",
-    "estimate",
-    "exactly",
-    "known",
-    "local",
-    "model",
-    "number",
-    "percent",
-    "state",
-    "status",
-    "when",
-]
 
 
 def exactly(value: float) -> str:
@@ -169,13 +146,13 @@ def chance(value: float) -> str:
     >>> chance(0.01183), chance(0.9999), chance(4.2e-18)
     ('1.2\xa0%', '99.99\xa0%', 'practically never')
     """
-    return say(chance_said(value))
+    return say(probability_in_words(value))
 
 
-def counted(n: int, what: str) -> str:
+def count_of(n: int, what: str) -> str:
     """Write a number of things.
 
-    >>> counted(1, "sample"), counted(5200, "check-in")
+    >>> count_of(1, "sample"), count_of(5200, "check-in")
     ('1 sample', '5,200 check-ins')
     """
     return say(f"{{n}} {what}" if n == 1 else f"{{n}} {what}s", n=n)
@@ -187,7 +164,7 @@ def estimate(value: Estimate | None) -> str:
     >>> estimate(Estimate(0.123, 0.04)), estimate(None), estimate(Estimate(0.5, 0.6))
     ('between 8 and 17\xa0%', 'not known', 'too uncertain')
     """
-    return say(estimate_said(value))
+    return say(estimate_in_words(value))
 
 
 def error(value: Estimate | None) -> str:
@@ -196,7 +173,7 @@ def error(value: Estimate | None) -> str:
     >>> error(Estimate(-0.004, 0.121))
     'between 0 and 12\xa0% wrong'
     """
-    return say(error_said(value))
+    return say(error_in_words(value))
 
 
 def when(seconds: int | None) -> str:
@@ -210,3 +187,29 @@ def when(seconds: int | None) -> str:
     text = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds))
     exact = time.strftime("%Y-%m-%dT%H:%MZ", time.gmtime(seconds))
     return Markup('<time datetime="{}">{}</time>').format(exact, text)
+
+
+FILTERS = {
+    word.__name__: word
+    for word in (
+        algorithm,
+        but_for,
+        certainty,
+        chance,
+        count,
+        count_of,
+        ending,
+        epsilon,
+        error,
+        estimate,
+        exactly,
+        local,
+        model,
+        number,
+        percent,
+        state,
+        status,
+        when,
+    )
+}
+"""The functions that templates apply as filters, by name."""

@@ -5,11 +5,11 @@ from functools import cached_property
 from typing import ClassVar
 
 from crowdml.errors import InvalidInput
+from crowdml.privacy.checkin_key import CheckinKey
 from crowdml.privacy.choice import Choice
 from crowdml.privacy.events import DirectionEvent, Role
 from crowdml.privacy.loss import Unit
-from crowdml.privacy.mechanism import CountedLaw, Mechanism
-from crowdml.privacy.place import CheckinPlace
+from crowdml.privacy.mechanism import ErrorCountLaw, Mechanism
 from crowdml.privacy.roles import ALL_TRAIN, Roles
 
 LENGTH = 0.3
@@ -74,11 +74,11 @@ class DirectionCalibration(Mechanism):
     def private_bytes(self) -> int:
         return len(str(max(self.choice_of(role).k for role in Role) - 1))
 
-    def role(self, place: CheckinPlace) -> Role:
-        return self.roles.of(place)
+    def role(self, key: CheckinKey) -> Role:
+        return self.roles.of(key)
 
-    def event(self, n_samples: int, place: CheckinPlace) -> DirectionEvent:
-        return DirectionEvent(place.number, self.role(place), self.epsilon)
+    def event(self, n_samples: int, key: CheckinKey) -> DirectionEvent:
+        return DirectionEvent(key.number, self.role(key), self.epsilon)
 
     @property
     def length(self) -> float:
@@ -98,10 +98,10 @@ class DirectionCalibration(Mechanism):
         """Compute q(1 − q)/(p − q)², which is the same for a right and for a wrong prediction."""
         return self._variance(Role.EVALUATE, self.choice_of(Role.EVALUATE).unlikely)
 
-    def counted_at(self, error: float, evaluated: int) -> CountedLaw:
+    def error_count_law(self, error: float, evaluated: int) -> ErrorCountLaw:
         choice = self.choice_of(Role.EVALUATE)
         gap = choice.likely - choice.unlikely
-        return CountedLaw(
+        return ErrorCountLaw(
             mean=evaluated * (choice.unlikely + error * gap),
             noise=evaluated * choice.unlikely * (1 - choice.unlikely),
             sampling=evaluated * gap**2 * error * (1 - error),
@@ -124,11 +124,11 @@ class DirectionCalibration(Mechanism):
         return self.roles.evaluators > 0
 
     @property
-    def counts(self) -> bool:
+    def counts_labels(self) -> bool:
         return self.roles.counters > 0
 
     @property
-    def truths(self) -> dict[Role, float]:
+    def truth_probability(self) -> dict[Role, float]:
         return {role: self.choice_of(role).p for role in Role if self.roles.share(role) > 0}
 
     @property

@@ -12,13 +12,13 @@ import numpy as np
 
 from crowdml.errors import InvalidInput
 from crowdml.privacy.chance import Chance
+from crowdml.privacy.checkin_key import CheckinKey
 from crowdml.privacy.choice import Choice
 from crowdml.privacy.direction.calibration import DirectionCalibration
 from crowdml.privacy.direction.codebook import VARIANCE, Codebook, codewords, in_whole_numbers
 from crowdml.privacy.events import CheckinEvent, DirectionEvent, Role
-from crowdml.privacy.mechanism import Implausible, Reading
+from crowdml.privacy.mechanism import CheckinEstimates, Implausible
 from crowdml.privacy.minibatch import MinibatchView
-from crowdml.privacy.place import CheckinPlace
 from crowdml.types import Array, Ints
 
 FINE = 2**53
@@ -63,33 +63,31 @@ class DirectionChannel(DirectionCalibration):
     # On the device
 
     def make_payload(
-        self, minibatch: MinibatchView, event: CheckinEvent, place: CheckinPlace, chance: Chance
+        self, minibatch: MinibatchView, event: CheckinEvent, key: CheckinKey, chance: Chance
     ) -> DirectionMessage:
-        own = place.number, self.epsilon
+        own = key.number, self.epsilon
         if not isinstance(event, DirectionEvent) or (event.number, event.epsilon) != own:
             raise InvalidInput(
-                f"an event must be for check-in {place.number} with ε = {self.epsilon:g}, found "
+                f"an event must be for check-in {key.number} with ε = {self.epsilon:g}, found "
                 f"{event}."
             )
-        if place.number > self.checkins:
+        if key.number > self.checkins:
             raise InvalidInput(
-                f"a check-in's number must lie in 1 … {self.checkins}, found {place.number}."
+                f"a check-in's number must lie in 1 … {self.checkins}, found {key.number}."
             )
         if event.role is Role.TRAIN:
-            return DirectionMessage(
-                place.number, direction=self._direction(minibatch, place, chance)
-            )
+            return DirectionMessage(key.number, direction=self._direction(minibatch, key, chance))
         truth = int(self._truths(minibatch, event.role)[chance.below(minibatch.n_samples)])
         number = self._respond(truth, self.choice_of(event.role), chance)
-        return DirectionMessage(place.number, **{FIELDS[event.role]: number})
+        return DirectionMessage(key.number, **{FIELDS[event.role]: number})
 
-    def _direction(self, minibatch: MinibatchView, place: CheckinPlace, chance: Chance) -> int:
-        scores, turned = self._scores(minibatch, place)
+    def _direction(self, minibatch: MinibatchView, key: CheckinKey, chance: Chance) -> int:
+        scores, turned = self._scores(minibatch, key)
         if chance.below(FINE) < turned * FINE:
             scores = -scores
         return self.choice.choose(self._ranked(scores), chance)
 
-    def _scores(self, minibatch: MinibatchView, place: CheckinPlace) -> tuple[Array, float]:
+    def _scores(self, minibatch: MinibatchView, key: CheckinKey) -> tuple[Array, float]:
         """Compute how close each direction is to u, and the probability of reversing u.
 
         Reversing u at random makes the length of a short u right on average.
@@ -97,7 +95,7 @@ class DirectionChannel(DirectionCalibration):
         everyone = np.ones(minibatch.n_samples, dtype=np.bool_)
         u = minibatch.mean_gradient(everyone, math.inf, self.norm)
         whole, length = in_whole_numbers(u + self.regularization * minibatch.w)
-        scores = self._codebook(place).scores(whole, self.directions)
+        scores = self._codebook(key).scores(whole, self.directions)
         return scores, (1 - min(1.0, length / self.length)) / 2
 
     def _ranked(self, scores: Array) -> Ints:
@@ -124,14 +122,14 @@ class DirectionChannel(DirectionCalibration):
 
     # On the server
 
-    def check(self, payload: DirectionMessage, place: CheckinPlace) -> None:
+    def check(self, payload: DirectionMessage, key: CheckinKey) -> None:
         if payload.number > self.checkins:
             raise Implausible(
                 "too-many-checkins",
                 f"number must be at most {self.checkins}, found {payload.number}. All check-ins of "
                 "this device are made.",
             )
-        role = self.roles.of(place)
+        role = self.roles.of(key)
         own = FIELDS[role]
         sent = [field for field in FIELDS.values() if getattr(payload, field) is not None]
         if sent != [own]:
@@ -144,37 +142,37 @@ class DirectionChannel(DirectionCalibration):
         if found > most:
             raise Implausible("implausible", f"{own} must lie in 0 … {most}, found {found}.")
 
-    def read(self, payload: DirectionMessage, place: CheckinPlace) -> Reading:
+    def read(self, payload: DirectionMessage, key: CheckinKey) -> CheckinEstimates:
         """Read S·v_j/m, or a response corrected for the bias of its randomness.
 
         Responses are right on average. So is a gradient that is spread over many numbers. A
         gradient in few numbers is read up to 13 % too short, because codewords are not quite
         normal.
         """
-        return next(self.read_all([payload], [place]))
+        return next(self.read_all([payload], [key]))
 
     def read_all(
-        self, payload: Sequence[DirectionMessage], places: Sequence[CheckinPlace]
-    ) -> Iterator[Reading]:
-        trained = [(t, p) for t, p in zip(payload, places, strict=True) if t.direction is not None]
+        self, payloads: Sequence[DirectionMessage], keys: Sequence[CheckinKey]
+    ) -> Iterator[CheckinEstimates]:
+        trained = [(t, p) for t, p in zip(payloads, keys, strict=True) if t.direction is not None]
         rows = codewords(
-            [self._codebook(place) for _, place in trained],
-            [one.direction for one, _ in trained if one.direction is not None],
+            [self._codebook(key) for _, key in trained],
+            [payload.direction for payload, _ in trained if payload.direction is not None],
         )
         gradients = chain.from_iterable(some * self._step for some in rows)
-        for one in payload:
-            if one.wrong is not None:
-                errors = self._unbiased(Role.EVALUATE, one.wrong)
-                yield Reading(evaluated=1, errors=errors, counted=one.wrong)
-            elif one.answer is not None:
-                yield Reading(labels=self._labels[one.answer], labelled=1)
-            elif one.direction is not None:
-                yield Reading(g=next(gradients))
+        for payload in payloads:
+            if payload.wrong is not None:
+                errors = self._unbiased(Role.EVALUATE, payload.wrong)
+                yield CheckinEstimates(evaluated=1, errors=errors, reported_errors=payload.wrong)
+            elif payload.answer is not None:
+                yield CheckinEstimates(labels=self._labels[payload.answer], labelled=1)
+            elif payload.direction is not None:
+                yield CheckinEstimates(g=next(gradients))
             else:
                 raise InvalidInput(
-                    f"check-in {one.number} must carry a direction, right or wrong, or an answer, "
-                    "found none of them. An earlier version of crowdml has written this log: "
-                    "export its model with that version, and start a new task."
+                    f"check-in {payload.number} must carry a direction, right or wrong, or an "
+                    "answer, found none of them. An earlier version of crowdml has written this "
+                    "log: export its model with that version, and start a new task."
                 )
 
     def _unbiased(self, role: Role, sent: int) -> float:
@@ -193,5 +191,5 @@ class DirectionChannel(DirectionCalibration):
     def _step(self) -> float:
         return self.length / (math.sqrt(VARIANCE) * self.choice.pull)
 
-    def _codebook(self, place: CheckinPlace) -> Codebook:
-        return Codebook(self.size, place)
+    def _codebook(self, key: CheckinKey) -> Codebook:
+        return Codebook(self.size, key)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from crowdml.privacy.place import CheckinPlace
+from crowdml.privacy.checkin_key import CheckinKey
 from crowdml.types import Array, Ints
 
 Words = npt.NDArray[np.uint32]
@@ -50,15 +50,15 @@ class Codebook:
 
     Args:
         size: d.
-        place: The check-in that the codebook is for.
+        key: The check-in that the codebook is for.
 
-    >>> Codebook(5, CheckinPlace("00", "ana", 1)).codeword(7)
+    >>> Codebook(5, CheckinKey("00", "ana", 1)).codeword(7)
     array([ 1, -1,  1, -1,  1])
     """
 
-    def __init__(self, size: int, place: CheckinPlace) -> None:
+    def __init__(self, size: int, key: CheckinKey) -> None:
         self.size = size
-        self._seed = place.seed()[: 2 * BYTES]
+        self._seed = key.seed()[: 2 * BYTES]
         self._row = -(-size // BYTES)
 
     def codeword(self, j: int) -> Ints:

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdml.phrase import Phrase
+from crowdml.privacy.checkin_key import CheckinKey
 from crowdml.privacy.choice import Choice, best_closest
 from crowdml.privacy.direction.channel import FIELDS, DirectionChannel, DirectionMessage, role_of
 from crowdml.privacy.events import Role
 from crowdml.privacy.loss import Loss
 from crowdml.privacy.minibatch import MinibatchView
-from crowdml.privacy.place import CheckinPlace
 from crowdml.privacy.shown import Dial, ShownChoice, ShownMessage, WatchedMinibatch
 from crowdml.privacy.stand_in import StandIn
 from crowdml.types import Array
@@ -58,7 +58,7 @@ class DirectionMechanism(DirectionChannel):
         self,
         payload: DirectionMessage,
         minibatch: WatchedMinibatch,
-        place: CheckinPlace,
+        key: CheckinKey,
         labels: Sequence[str],
     ) -> ShownMessage:
         role, (number,) = role_of(payload), self.secrets(payload)
@@ -68,7 +68,7 @@ class DirectionMechanism(DirectionChannel):
             says = Phrase("wrong") if number else Phrase("right")
         elif role is Role.COUNT:
             says = labels[number]
-        these = self.probability(payload, minibatch, place)
+        these = self.probability(payload, minibatch, key)
         title, about = _about(role, choice.k)
         return ShownMessage(
             chosen=ShownChoice(title, about, number, says, these, choice.likely, choice.unlikely)
@@ -79,22 +79,22 @@ class DirectionMechanism(DirectionChannel):
 
     def odds(
         self,
-        payload: Sequence[DirectionMessage],
+        payloads: Sequence[DirectionMessage],
         sides: Sequence[MinibatchView],
-        place: CheckinPlace,
+        key: CheckinKey,
     ) -> dict[str, tuple[Loss, Array]]:
-        likely = [[self.probability(one, side, place) for side in sides] for one in payload]
+        likely = [[self.probability(payload, side, key) for side in sides] for payload in payloads]
         scores: Array = np.log(np.maximum(likely, NEVER)) @ np.array([1.0, -1.0])
         return {"checkin": (Loss(epsilon=self.epsilon), scores)}
 
     def probability(
-        self, payload: DirectionMessage, minibatch: MinibatchView, place: CheckinPlace
+        self, payload: DirectionMessage, minibatch: MinibatchView, key: CheckinKey
     ) -> float:
         """Return the probability of this payload given these samples: as secret as the samples."""
         role = role_of(payload)
         choice = self.choice_of(role)
         if role is Role.TRAIN:
-            scores, turned = self._scores(minibatch, place)
+            scores, turned = self._scores(minibatch, key)
             orders = ((self._ranked(scores), 1 - turned), (self._ranked(-scores), turned))
             best = sum(p for order, p in orders if payload.direction in order[: self.closest])
         else:

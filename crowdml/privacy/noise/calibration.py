@@ -7,12 +7,12 @@ from functools import cached_property, lru_cache
 from typing import ClassVar, NamedTuple
 
 from crowdml.errors import InvalidInput
+from crowdml.privacy.checkin_key import CheckinKey
 from crowdml.privacy.events import MinibatchPart, NoiseEvent, Release
 from crowdml.privacy.laws import Law
 from crowdml.privacy.loss import Unit
-from crowdml.privacy.mechanism import CountedLaw, Mechanism
+from crowdml.privacy.mechanism import ErrorCountLaw, Mechanism
 from crowdml.privacy.noise.grid import choose_grid, sensitivity_steps
-from crowdml.privacy.place import CheckinPlace
 
 INT32_MAX = 2**31 - 1
 SMALLEST, LARGEST = 1e-9, 1e6
@@ -117,7 +117,7 @@ class NoiseCalibration(Mechanism):
         """Return how many of n_s samples are held out: ⌊heldout·n_s⌋."""
         return int(self.heldout * n_samples)
 
-    def event(self, n_samples: int, place: CheckinPlace | None = None) -> NoiseEvent:
+    def event(self, n_samples: int, key: CheckinKey | None = None) -> NoiseEvent:
         n_heldout = self.n_heldout(n_samples)
         n_training = n_samples - n_heldout
         errors_on = MinibatchPart.HELDOUT if n_heldout else MinibatchPart.TRAINING
@@ -180,7 +180,7 @@ class NoiseCalibration(Mechanism):
     def error_variance(self) -> float:
         return self._variance(ONE_SAMPLE, self.levels.errors)
 
-    def counted_at(self, error: float, evaluated: int) -> CountedLaw:
+    def error_count_law(self, error: float, evaluated: int) -> ErrorCountLaw:
         """Return the law of a noisy count that is cut to 0 … n.
 
         Cutting pushes a count towards the middle, and more strongly near the ends. Below n/2 the
@@ -190,13 +190,13 @@ class NoiseCalibration(Mechanism):
         n, m = evaluated, error * evaluated
         sampling = n * error * (1 - error)
         if math.isinf(self.levels.errors):
-            return CountedLaw(m, 0.0, sampling)
+            return ErrorCountLaw(m, 0.0, sampling)
         scale = ONE_SAMPLE / self.law.strength(self.levels.errors)
         low, low_square = self.law.excess(scale, m)
         high, high_square = self.law.excess(scale, n - m)
         mean = m + low - high
         square = m**2 + self.error_variance - low_square - high_square - 2 * n * high
-        return CountedLaw(mean, max(square - mean**2, 0.0), sampling)
+        return ErrorCountLaw(mean, max(square - mean**2, 0.0), sampling)
 
     @cached_property
     def label_variance(self) -> float:
@@ -212,7 +212,7 @@ class NoiseCalibration(Mechanism):
         return True
 
     @property
-    def counts(self) -> bool:
+    def counts_labels(self) -> bool:
         return self.n_classes > 0
 
     @property

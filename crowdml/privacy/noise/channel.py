@@ -9,12 +9,12 @@ import numpy as np
 
 from crowdml.errors import InvalidInput
 from crowdml.privacy.chance import Chance
+from crowdml.privacy.checkin_key import CheckinKey
 from crowdml.privacy.events import CheckinEvent, NoiseEvent, Release
-from crowdml.privacy.mechanism import Implausible, Reading
+from crowdml.privacy.mechanism import CheckinEstimates, Implausible
 from crowdml.privacy.minibatch import MinibatchView, choose
 from crowdml.privacy.noise.calibration import INT32_MAX, NoiseCalibration
 from crowdml.privacy.noise.grid import quantize
-from crowdml.privacy.place import CheckinPlace
 from crowdml.types import Array, Flags, Ints
 
 Count = Annotated[int, msgspec.Meta(ge=-INT32_MAX, le=INT32_MAX)]
@@ -52,7 +52,7 @@ class NoiseChannel(NoiseCalibration):
     # On the device
 
     def make_payload(
-        self, minibatch: MinibatchView, event: CheckinEvent, place: CheckinPlace, chance: Chance
+        self, minibatch: MinibatchView, event: CheckinEvent, key: CheckinKey, chance: Chance
     ) -> NoiseMessage:
         """Add exactly the event's noise to the average gradient, the error and the label counts.
 
@@ -114,7 +114,7 @@ class NoiseChannel(NoiseCalibration):
 
     # On the server
 
-    def check(self, payload: NoiseMessage, place: CheckinPlace) -> None:
+    def check(self, payload: NoiseMessage, key: CheckinKey) -> None:
         n = payload.samples
         if n < self.batch:
             raise Implausible(
@@ -163,14 +163,14 @@ class NoiseChannel(NoiseCalibration):
         _require("gradient", int(np.minimum.reduce(gradient)), -bound, bound)
         _require("gradient", int(np.maximum.reduce(gradient)), -bound, bound)
 
-    def read(self, payload: NoiseMessage, place: CheckinPlace) -> Reading:
+    def read(self, payload: NoiseMessage, key: CheckinKey) -> CheckinEstimates:
         g: Array = np.frombuffer(payload.gradient, dtype="<i4") * 2.0**payload.grid
         evaluated = payload.heldout or payload.samples
-        return Reading(
+        return CheckinEstimates(
             g=g,
             evaluated=evaluated,
             errors=payload.errors,
-            counted=min(max(payload.errors, 0), evaluated),
+            reported_errors=min(max(payload.errors, 0), evaluated),
             labels=payload.labels,
             labelled=payload.samples,
         )

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from crowdml.phrase import Phrase
+from crowdml.privacy.checkin_key import CheckinKey
 from crowdml.privacy.events import NoiseEvent
 from crowdml.privacy.loss import Loss
 from crowdml.privacy.minibatch import MinibatchView
 from crowdml.privacy.noise.calibration import Levels
 from crowdml.privacy.noise.channel import NoiseChannel, NoiseMessage
-from crowdml.privacy.place import CheckinPlace
 from crowdml.privacy.shown import Hills, ShownMessage, ShownNumber, WatchedMinibatch
 from crowdml.privacy.stand_in import StandIn
 from crowdml.privacy.zcdp import rho_of
@@ -56,11 +56,11 @@ class NoiseMechanism(NoiseChannel):
         self,
         payload: NoiseMessage,
         minibatch: WatchedMinibatch,
-        place: CheckinPlace,
+        key: CheckinKey,
         labels: Sequence[str],
     ) -> ShownMessage:
         ((training, truth),) = minibatch.asked
-        g = self.read(payload, place).g
+        g = self.read(payload, key).g
         assert g is not None
         evaluated = ~training if payload.heldout else training
         wrong = int(minibatch.mistakes()[evaluated].sum())
@@ -76,7 +76,7 @@ class NoiseMechanism(NoiseChannel):
         return [*gradient, payload.errors, *payload.labels]
 
     def odds(
-        self, payload: Sequence[NoiseMessage], sides: Sequence[MinibatchView], place: CheckinPlace
+        self, payloads: Sequence[NoiseMessage], sides: Sequence[MinibatchView], key: CheckinKey
     ) -> dict[str, tuple[Loss, Array]]:
         """Compute |v − c′|/s − |v − c|/s for Laplace noise; Gaussian noise has squares and 1/(2s²).
 
@@ -85,7 +85,7 @@ class NoiseMechanism(NoiseChannel):
         """
         event, d, norm = self.event(sides[0].n_samples), self.size, self.norm
         columns = {"gradient": slice(0, d), "errors": slice(d, d + 1), "labels": slice(d + 1, None)}
-        outputs = np.array([self.secrets(one) for one in payload])
+        outputs = np.array([self.secrets(payload) for payload in payloads])
         far, farther = (
             np.abs(outputs - self._centre(side, event)).astype(float) ** norm for side in sides
         )

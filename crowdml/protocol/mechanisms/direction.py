@@ -26,7 +26,7 @@ from crowdml.protocol.mechanisms.kind import (
     WantedPrivacy,
     WrittenTerms,
 )
-from crowdml.protocol.review import rule
+from crowdml.protocol.review import field_rule
 
 if TYPE_CHECKING:
     from crowdml.protocol.promise import Promise, RoleShare
@@ -71,7 +71,7 @@ class DirectionTerms(WrittenTerms, frozen=True, tag="direction"):
 # Rules
 
 
-@rule("privacy.epsilon", "collection.checkins")
+@field_rule("privacy.epsilon", "collection.checkins")
 def _a_direction_hides(epsilon: float, checkins: int | None) -> Iterator[Mistake]:
     if epsilon == math.inf:
         must = Phrase("must be finite for the mechanism direction, which always hides")
@@ -84,7 +84,7 @@ def _a_direction_hides(epsilon: float, checkins: int | None) -> Iterator[Mistake
         yield Mistake("privacy.epsilon", must, epsilon / (checkins or 1))
 
 
-@rule("stop.window", "stop.samples")
+@field_rule("stop.window", "stop.samples")
 def _a_window_holds_enough(window: int, samples: int | None) -> Iterator[Mistake]:
     if samples is not None and samples > window:
         must = Phrase(
@@ -93,7 +93,7 @@ def _a_window_holds_enough(window: int, samples: int | None) -> Iterator[Mistake
         yield Mistake("stop.samples", must, samples, Phrase("Widen the window, or lower it."))
 
 
-@rule("privacy.directions", "privacy.closest")
+@field_rule("privacy.directions", "privacy.closest")
 def _some_are_not_the_closest(directions: int, closest: int) -> Iterator[Mistake]:
     if closest >= directions:
         must = Phrase("must be less than privacy.directions, {n}", n=directions)
@@ -135,7 +135,7 @@ def _role(promise: "Promise", share: "RoleShare") -> Phrase:
             of=of,
             times=times(share.truth),
         )
-    if promise.counted:
+    if promise.has_labels:
         return Phrase(
             "In {n} of {of} check-ins it sends only whether the model was right about one of "
             "your samples. What it sends is true {times}; otherwise it is the opposite.",

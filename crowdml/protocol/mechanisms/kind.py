@@ -33,7 +33,7 @@ class WantedPrivacy(NamedTuple):
         labels: ε for the label counts, if said.
         delta: δ, if said.
         directions: k, if said.
-        counted: Whether there are labels to count.
+        has_labels: Whether samples have labels, which can be counted.
         heldout: Whether samples are set aside for counting errors.
         checkins: K.
         alone: Whether only the gradient is sent, as in a simulation.
@@ -44,7 +44,7 @@ class WantedPrivacy(NamedTuple):
     labels: float | None = None
     delta: float | None = None
     directions: int | None = None
-    counted: bool = True
+    has_labels: bool = True
     heldout: bool = False
     checkins: int = 1
     alone: bool = False

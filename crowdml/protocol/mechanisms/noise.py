@@ -23,7 +23,7 @@ def _sends(promise: "Promise") -> Iterator[tuple[str, Phrase]]:
 
 
 def _numbers(promise: "Promise") -> Phrase:
-    if promise.counted:
+    if promise.has_labels:
         return Phrase(
             "A check-in holds {n} numbers: which way the model should move, how many of its "
             "predictions were wrong, and how many samples had each answer.",

@@ -8,10 +8,10 @@ from crowdml.errors import Mistake
 from crowdml.phrase import Phrase
 from crowdml.protocol.mechanisms.kind import WantedPrivacy
 from crowdml.protocol.mechanisms.noise_terms import NoiseTerms, levels_of
-from crowdml.protocol.review import FieldRule, rule
+from crowdml.protocol.review import FieldRule, field_rule
 
 
-@rule("privacy.epsilon", "privacy.epsilon_e", "privacy.epsilon_y", "target.labels")
+@field_rule("privacy.epsilon", "privacy.epsilon_e", "privacy.epsilon_y", "target.labels")
 def parts_have_a_use(
     epsilon: float, epsilon_e: float | None, epsilon_y: float | None, labels: tuple[str, ...]
 ) -> Iterator[Mistake]:
@@ -30,8 +30,8 @@ def parts_have_a_use(
 def epsilon_is_enough(terms: type[NoiseTerms]) -> FieldRule:
     """Make the rule that ε suffices for the gradient and the counts, by these terms."""
 
-    @rule("privacy.delta", "privacy.epsilon", "privacy.epsilon_e", "privacy.epsilon_y",
-          "target.labels", "collection.batch", "collection.heldout")  # fmt: skip
+    @field_rule("privacy.delta", "privacy.epsilon", "privacy.epsilon_e", "privacy.epsilon_y",
+                "target.labels", "collection.batch", "collection.heldout")  # fmt: skip
     def check(
         delta: float | None,
         epsilon: float,
@@ -43,7 +43,7 @@ def epsilon_is_enough(terms: type[NoiseTerms]) -> FieldRule:
     ) -> Iterator[Mistake]:
         aside = int((heldout or 0.0) * batch) > 0
         wanted = WantedPrivacy(
-            epsilon, epsilon_e, epsilon_y, delta, counted=bool(labels), heldout=aside
+            epsilon, epsilon_e, epsilon_y, delta, has_labels=bool(labels), heldout=aside
         )
         smallest = terms.smallest_part(wanted)
         g, e, y = levels_of(wanted)
@@ -78,7 +78,7 @@ def epsilon_is_enough(terms: type[NoiseTerms]) -> FieldRule:
 def label_counts_have_their_level(field: str) -> FieldRule:
     """Make the rule that the level in this field is above 0 exactly where there are labels."""
 
-    @rule(field, "target.labels")
+    @field_rule(field, "target.labels")
     def check(level: float | str, labels: tuple[str, ...]) -> Iterator[Mistake]:
         if labels and not float(level) > 0:
             yield Mistake(field, Phrase("must be above 0 where there are labels"), f"{level}")

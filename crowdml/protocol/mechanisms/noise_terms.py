@@ -35,10 +35,10 @@ def levels_of(wanted: WantedPrivacy) -> Levels:
     """Split ε; errors counted on held-out samples cost the gradient nothing."""
     total = wanted.epsilon
     if wanted.alone:
-        return Levels(total, math.inf, math.inf if wanted.counted else 0.0)
+        return Levels(total, math.inf, math.inf if wanted.has_labels else 0.0)
     if math.isinf(total):
-        return Levels(total, total, total if wanted.counted else 0.0)
-    labels = (wanted.labels or SHARE * total) if wanted.counted else 0.0
+        return Levels(total, total, total if wanted.has_labels else 0.0)
+    labels = (wanted.labels or SHARE * total) if wanted.has_labels else 0.0
     rest = total - labels
     errors = wanted.errors or (rest if wanted.heldout else SHARE * total)
     return Levels(rest if wanted.heldout else rest - errors, errors, labels)

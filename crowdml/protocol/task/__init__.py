@@ -4,7 +4,7 @@ Devices never need this package: what they need of a task is in its terms. A new
 a sentence for people, and a line in docs/tasks.md.
 """
 
-from crowdml.protocol.task.editing import EDITABLE, edited
+from crowdml.protocol.task.editing import EDITABLE, edited_task
 from crowdml.protocol.task.start_file import StartFile
 from crowdml.protocol.task.task import Task
 from crowdml.protocol.task.task_file import (
@@ -29,7 +29,7 @@ __all__ = [
     "Task",
     "TaskFile",
     "TomlValue",
-    "edited",
+    "edited_task",
     "recommended_fields",
     "set_fields",
 ]

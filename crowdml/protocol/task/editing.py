@@ -23,7 +23,7 @@ class Edit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stop: Stop
 
 
-def edited(task: Task, changes: Mapping[str, Any]) -> Task:
+def edited_task(task: Task, changes: Mapping[str, Any]) -> Task:
     """Return the task with these changes, checked by the rules of a task file.
 
     Changes are values by place, of those in `EDITABLE`; None removes a field. `InvalidTask` has

@@ -188,7 +188,7 @@ def _task(file: TaskFile, start: StartFile | None) -> Task:
         labels=spec.epsilon_y,
         delta=spec.delta,
         directions=spec.directions,
-        counted=n_classes > 0,
+        has_labels=n_classes > 0,
         heldout=int(collection.heldout * collection.batch) > 0,
         checkins=collection.checkins or 1,
     )

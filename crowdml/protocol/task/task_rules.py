@@ -7,7 +7,7 @@ from typing import Any
 from crowdml.errors import Mistake
 from crowdml.phrase import Phrase
 from crowdml.protocol.mechanisms import LARGEST_EPSILON, MECHANISMS, SMALLEST_EPSILON
-from crowdml.protocol.review import rule
+from crowdml.protocol.review import field_rule
 from crowdml.protocol.rules import model_mistakes
 from crowdml.protocol.task.task_file import EPSILON, OptimizerSpec
 from crowdml.protocol.task.text_rules import TEXT_RULES
@@ -17,9 +17,9 @@ from crowdml.protocol.wording import listed, shown
 REMOVE = Phrase("Remove it.")
 
 
-@rule("privacy.mechanism", "model.kind", "model.clip", "model.intercept", "features.count",
-      "target.labels", "target.scale", "optimizer.kind", "optimizer.rate",
-      "optimizer.c")  # fmt: skip
+@field_rule("privacy.mechanism", "model.kind", "model.clip", "model.intercept", "features.count",
+            "target.labels", "target.scale", "optimizer.kind", "optimizer.rate",
+            "optimizer.c")  # fmt: skip
 def _gradients_are_bounded(
     mechanism: str,
     kind: ModelName,
@@ -44,7 +44,7 @@ def _gradients_are_bounded(
 OPTIONS = sorted(frozenset.union(*(kind.options for kind in MECHANISMS.values())))
 
 
-@rule("privacy.mechanism", *OPTIONS)
+@field_rule("privacy.mechanism", *OPTIONS)
 def _options_have_a_use(mechanism: str, *given: float | None) -> Iterator[Mistake]:
     for field, value in zip(OPTIONS, given, strict=True):
         others = [name for name, kind in MECHANISMS.items() if field in kind.options]
@@ -57,7 +57,7 @@ def _options_have_a_use(mechanism: str, *given: float | None) -> Iterator[Mistak
             yield Mistake(field, must, value, REMOVE)
 
 
-@rule("target.labels", "target.scale", "target.unit")
+@field_rule("target.labels", "target.scale", "target.unit")
 def _only_numbers_have_a_size(
     labels: tuple[str, ...], scale: float, unit: str
 ) -> Iterator[Mistake]:
@@ -69,8 +69,8 @@ def _only_numbers_have_a_size(
         yield Mistake("target.unit", must, shown(unit), REMOVE)
 
 
-@rule("optimizer.kind", "optimizer.rate", "optimizer.c", "optimizer.averaging",
-      "optimizer.reach", "stop.updates")  # fmt: skip
+@field_rule("optimizer.kind", "optimizer.rate", "optimizer.c", "optimizer.averaging",
+            "optimizer.reach", "stop.updates")  # fmt: skip
 def _a_plan_needs_an_end(*settings: Any) -> Iterator[Mistake]:
     *optimizer, updates = settings
     spec = OptimizerSpec(*optimizer)
@@ -85,7 +85,7 @@ def _a_plan_needs_an_end(*settings: Any) -> Iterator[Mistake]:
         yield Mistake("optimizer.reach", must, spec.reach, REMOVE)
 
 
-@rule("privacy.epsilon")
+@field_rule("privacy.epsilon")
 def _finite_epsilon_is_some_noise(epsilon: float) -> Iterator[Mistake]:
     if not (SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON or epsilon == math.inf):
         yield Mistake("privacy.epsilon", Phrase("must be {what}", what=EPSILON), epsilon)

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from crowdml.errors import InvalidInput, InvalidTask, Mistake
 from crowdml.phrase import Phrase, joined
-from crowdml.protocol import EDITABLE, Task, edited, name_is_taken
+from crowdml.protocol import EDITABLE, Task, edited_task, name_is_taken
 from crowdml.server.database import schema
 from crowdml.server.database.drafts import Drafts
 from crowdml.server.database.invites import Invites, use_invite
@@ -133,7 +133,7 @@ class Store:
             self._database.notify()
 
     def edit_task(self, name: str, changes: Mapping[str, Any], by: str = COMMAND_LINE) -> Task:
-        """Change fields of a task that are not part of its terms: see `edited`.
+        """Change fields of a task that are not part of its terms: see `edited_task`.
 
         The model depends on when the task is expected to end, from the first step on: that can
         change only before there is one.
@@ -142,17 +142,17 @@ class Store:
         with self._database.writing() as connection:
             self._database.lock(task)
             before = self.log(task).task()
-            after = edited(before, changes)
-            pairs = {place: [*map(attrgetter(place), (before, after))] for place in EDITABLE}
-            changed = {place: pair for place, pair in pairs.items() if pair[0] != pair[1]}
-            late = [place for place in changed if place.startswith("stop.")]
+            after = edited_task(before, changes)
+            pairs = {path: [*map(attrgetter(path), (before, after))] for path in EDITABLE}
+            changed = {path: pair for path, pair in pairs.items() if pair[0] != pair[1]}
+            late = [path for path in changed if path.startswith("stop.")]
             if late and len(self.log(task)):
                 must = Phrase("can be changed only before the first check-in")
-                raise InvalidTask(*(Mistake(place, must, str(changed[place][1])) for place in late))
+                raise InvalidTask(*(Mistake(path, must, str(changed[path][1])) for path in late))
             if changed:
                 values = {"document": msgspec.json.encode(after).decode(), "edited": c.edited + 1}
                 connection.execute(sa.update(schema.tasks).where(c.id == task).values(values))
-                edits = [_edit(place, *pair) for place, pair in changed.items()]
+                edits = [_edit(path, *pair) for path, pair in changed.items()]
                 record(connection, by, Phrase("edited"), name, joined(edits, "; "))
                 self._database.notify()
         return after
@@ -248,5 +248,5 @@ class Store:
         return Log(self._database, task)
 
 
-def _edit(place: str, before: Any, after: Any) -> Phrase:
-    return Phrase("{place}: {before} → {after}", place=place, before=str(before), after=str(after))
+def _edit(path: str, before: Any, after: Any) -> Phrase:
+    return Phrase("{place}: {before} → {after}", place=path, before=str(before), after=str(after))

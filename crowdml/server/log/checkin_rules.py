@@ -7,7 +7,7 @@ The checks change nothing, and each failure has its own problem type.
 import msgspec
 
 from crowdml.phrase import Phrase
-from crowdml.privacy import CheckinPlace, Implausible
+from crowdml.privacy import CheckinKey, Implausible
 from crowdml.protocol import Checkin, Terms, checkin_type, rejected
 
 HEAD = 1024
@@ -33,8 +33,8 @@ class CheckinRules:
                 found=checkin.terms,
             )
             raise rejected("terms-changed", words)
-        place = CheckinPlace(self._terms_sha256, device, checkin.number or 0)
+        key = CheckinKey(self._terms_sha256, device, checkin.number or 0)
         try:
-            self._mechanism.check(checkin, place)
+            self._mechanism.check(checkin, key)
         except Implausible as error:
             raise rejected(error.kind, error.phrase) from None

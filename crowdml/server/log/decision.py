@@ -8,7 +8,7 @@ import msgspec
 
 from crowdml.errors import Rejected
 from crowdml.phrase import Phrase
-from crowdml.privacy import CheckinPlace, Role
+from crowdml.privacy import CheckinKey, Role
 from crowdml.protocol import Checkin, CheckinAnswer, State, rejected
 from crowdml.server.database import CheckinMark, DeviceRow, LogEntry, marks_of, this_minute
 from crowdml.server.log.fold import Fold
@@ -58,7 +58,7 @@ def decide(
     entries: list[LogEntry] = []
     granted: dict[int, tuple[int, int]] = {}  # like `sent`, for the devices of this group
     rejection, at = rejection_of(state), this_minute()
-    first, payload = fold.version, fold.mechanism.payload_type
+    first, payload_type = fold.version, fold.mechanism.payload_type
     cap = fold.task.enrolment.max_staleness
     for device, checkin in arrivals:
         version = first + len(entries)
@@ -72,7 +72,7 @@ def decide(
             or frequency.rejection(device.number, at)
         )
         if answer is None:
-            entry = _entry(task, payload, device, checkin, version + 1, at)
+            entry = _entry(task, payload_type, device, checkin, version + 1, at)
             entries.append(entry)
             frequency.grant(entry.device, at)
             if entry.number is not None:
@@ -137,8 +137,8 @@ def _number_problem(
             number=number,
         )
         return rejected("wrong-number", words)
-    place = CheckinPlace(fold.terms_sha256, device.name, number)
-    if fold.task.terms.collection.roles.of(place) is Role.TRAIN:
+    key = CheckinKey(fold.terms_sha256, device.name, number)
+    if fold.task.terms.collection.roles.of(key) is Role.TRAIN:
         return None
     words = Phrase(
         "check-in {number} does not train, and needs half of the numbers before it in the log, "
@@ -150,7 +150,7 @@ def _number_problem(
 
 
 def _entry(
-    task: int, payload: type, device: DeviceRow, checkin: Checkin, seq: int, at: int
+    task: int, payload_type: type, device: DeviceRow, checkin: Checkin, seq: int, at: int
 ) -> LogEntry:
     return LogEntry(
         task=task,
@@ -161,7 +161,9 @@ def _entry(
         version=checkin.version,
         number=checkin.number,
         samples=checkin.samples,
-        payload=msgspec.msgpack.encode(msgspec.convert(checkin, payload, from_attributes=True)),
+        payload=msgspec.msgpack.encode(
+            msgspec.convert(checkin, payload_type, from_attributes=True)
+        ),
         name=device.name,
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from crowdml.learning import CheckinStep, Evidence, LearningState, Reports, Totals, error_now
 from crowdml.optim import read_state
-from crowdml.privacy import CheckinPlace, Unit
+from crowdml.privacy import CheckinKey, Unit
 from crowdml.protocol import Estimate, State, Task
 from crowdml.server.database import LogEntry
 from crowdml.server.log.active import ActiveDevices
@@ -48,15 +48,13 @@ class Fold:
         Entries after the end of the task are ignored.
         """
         first = self.version
-        payload = [self._payload_decoder.decode(entry.payload) for entry in entries]
-        places = [
-            CheckinPlace(self.terms_sha256, entry.name, entry.number or 0) for entry in entries
-        ]
-        for entry, reading in zip(entries, self.mechanism.read_all(payload, places), strict=True):
+        payloads = [self._payload_decoder.decode(entry.payload) for entry in entries]
+        keys = [CheckinKey(self.terms_sha256, entry.name, entry.number or 0) for entry in entries]
+        for entry, estimates in zip(entries, self.mechanism.read_all(payloads, keys), strict=True):
             if self.learning.reached or self.version >= self.end:
                 break
             self.learning = self.step(
-                self.learning, reading, entry.device, entry.samples, entry.staleness
+                self.learning, estimates, entry.device, entry.samples, entry.staleness
             )
             self._reopen()
             self.active.add(entry.device)
@@ -96,17 +94,17 @@ class Fold:
         """Return the model to export: w, or the average of iterates where the task asks for it."""
         return self.step.optimizer.model(self.learning.optimizer, self.w)
 
-    def reopen_at(self, places: str) -> None:
+    def reopen_at(self, versions: str) -> None:
         """Set after which check-ins the owner reopened the task, which had ended there.
 
         A task that had ended by T_max goes on for T_max more check-ins.
 
         """
-        self._reopened = frozenset(map(int, places.split()))
+        self._reopened = frozenset(map(int, versions.split()))
         self.end = self.task.t_max
-        for place in sorted(self._reopened):
-            if place >= self.end:
-                self.end = place + self.task.t_max
+        for version in sorted(self._reopened):
+            if version >= self.end:
+                self.end = version + self.task.t_max
         self._reopen()
 
     def _reopen(self) -> None:

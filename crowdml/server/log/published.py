@@ -14,7 +14,7 @@ from crowdml.protocol import (
     Statistics,
     Task,
     encode_parameters,
-    error_said,
+    error_in_words,
 )
 from crowdml.server.compression import compress
 from crowdml.server.log.fold import Fold
@@ -100,7 +100,7 @@ class Published:
 
     @property
     def _reports_both(self) -> bool:
-        together = self.mechanism.evaluates and not self.mechanism.truths
+        together = self.mechanism.evaluates and not self.mechanism.truth_probability
         return together and self.learnt is not self.w
 
     @cached_property
@@ -171,6 +171,6 @@ class Published:
             epsilon_per_person=promise.epsilon_per_person,
             max_updates=self.end,
             target_error=self.task.stop.error,
-            error_text=str(error_said(self.error)),
+            error_text=str(error_in_words(self.error)),
             reports=self.reports.used(self.version),
         )

@@ -11,8 +11,8 @@ from crowdml.protocol import (
     Estimate,
     Statistics,
     Task,
-    error_said,
-    estimate_said,
+    error_in_words,
+    estimate_in_words,
 )
 from crowdml.server.log import Learner
 from crowdml.server.results.export import learnt_model
@@ -95,7 +95,8 @@ def _metadata(task: Task, about: About, now: Statistics) -> dict[str, Any]:
                 "metrics": [{
                     "type": metric,
                     "value": round(1 - (error.low + error.high) / 2, 4),
-                    "name": f"{metric}: {error_said(error)}, at 95 % confidence, from noisy counts",
+                    "name": f"{metric}: {error_in_words(error)}, at 95 % confidence, from noisy "
+                    "counts",
                 }],
             }],
         }]  # fmt: skip
@@ -150,7 +151,7 @@ def _quality(task: Task, now: Statistics) -> Iterator[str]:
         yield "Not known: too few check-ins have counted errors, so noise hides the result."
         return
     yield (
-        f"Of its predictions, {estimate_said(estimate)} {what}, with 95 % confidence. This is "
+        f"Of its predictions, {estimate_in_words(estimate)} {what}, with 95 % confidence. This is "
         "estimated from noisy counts of errors on participants' samples, before the model learnt "
         "from them. The counts are about this model and its earlier versions. The range allows for "
         "changes since then, for noise, and for differences between people."

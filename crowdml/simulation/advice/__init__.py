@@ -1,6 +1,10 @@
-"""Simulate a crowd before anybody is asked: will it learn, and with which settings?"""
+"""Simulate a crowd before anybody is asked: will it learn, and with which settings?
 
-from crowdml.simulation.advice.advice import Advice, Cost, ExpectedCrowd, Option
+The command `plan` and the owner's planner call `advise` and `pilot_advice`. It imports the rest of
+the simulator, which does not know it.
+"""
+
+from crowdml.simulation.advice.advice import Advice, ExpectedCrowd, Option
 from crowdml.simulation.advice.cross_fitting import hold_out
 from crowdml.simulation.advice.pilot_options import EpsilonOption, PilotAdvice
 from crowdml.simulation.advice.pilot_search import pilot_advice
@@ -9,7 +13,6 @@ from crowdml.simulation.advice.search import advise
 
 __all__ = [
     "Advice",
-    "Cost",
     "EpsilonOption",
     "ExpectedCrowd",
     "Option",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 Hardship: TypeAlias = Literal["leaving", "delay", "skew", "spread"]
 
-LIARS = 0.1
+LIARS_SIMULATED = 0.1
 """The share of devices that lie when the robustness of an option is simulated."""
 
 MOST_TIMES = 64
@@ -87,8 +87,8 @@ class Option:
         epsilon_per_person: The most that a person loses in total.
         minutes: Minutes of a participant's time, where the task says how often samples are taken.
         private_bytes: The size of everything that a device sends about its samples.
-        error_with_liars: The error if `LIARS` of the devices push the model away as hard as a
-            server lets them; None where that was not simulated.
+        error_with_liars: The error if `LIARS_SIMULATED` of the devices push the model away as
+            hard as a server lets them; None where that was not simulated.
     """
 
     mechanism: str
@@ -119,7 +119,7 @@ class Option:
             "K": str(self.checkins),
             "error": f"{self.error:.3f}",
             "nine in ten": f"{self.low:.3f} to {self.high:.3f}",
-            f"{LIARS:.0%} lie": "–"
+            f"{LIARS_SIMULATED:.0%} lie": "–"
             if self.error_with_liars is None
             else f"{self.error_with_liars:.3f}",
             "ε person": _figure(self.epsilon_per_person),
@@ -179,7 +179,7 @@ class Advice:
 
     def plot(self, title: str = "") -> "Figure":
         """Draw a bar for each option, between guessing and all data in one place."""
-        from crowdml.simulation.plot import draw_options
+        from crowdml.simulation.advice.plot import draw_options
 
         return draw_options(self, title)
 

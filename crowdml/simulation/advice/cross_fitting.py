@@ -10,8 +10,8 @@ from crowdml.pilot import PilotSamples, choose_folds, fit_start
 from crowdml.privacy import bound_rows
 from crowdml.protocol import Task
 from crowdml.simulation.baselines import central_batch, error_rate, guess_error
+from crowdml.simulation.crowd_settings import StartPoint
 from crowdml.simulation.datasets import Dataset
-from crowdml.simulation.settings import StartPoint
 from crowdml.types import Flags, Ints
 
 TURNS = 5

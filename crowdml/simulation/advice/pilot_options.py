@@ -102,7 +102,7 @@ class PilotAdvice(Advice):
 
     def plot(self, title: str = "") -> "Figure":
         """Draw the error over ε with its spread, beside guessing and the pilot alone."""
-        from crowdml.simulation.plot import draw_epsilons
+        from crowdml.simulation.advice.plot import draw_epsilons
 
         return draw_epsilons(self, title)
 

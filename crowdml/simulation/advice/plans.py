@@ -7,12 +7,12 @@ import msgspec
 
 from crowdml.privacy import Unit
 from crowdml.protocol import MECHANISMS, CollectionSpec, OptimizerSpec, Task
-from crowdml.simulation.advice.advice import LIARS, ExpectedCrowd, Option
+from crowdml.simulation.advice.advice import LIARS_SIMULATED, ExpectedCrowd, Option
 from crowdml.simulation.advice.interval import error_interval
+from crowdml.simulation.crowd_settings import Crowd, Learning
 from crowdml.simulation.curve import Curve
 from crowdml.simulation.plan import Plan
 from crowdml.simulation.schedule import Presence, uniform_delay
-from crowdml.simulation.settings import Crowd, Learning
 
 MOST_SAMPLES = 400_000
 MOST_NUMBERS = 8_000_000
@@ -76,7 +76,7 @@ def task_for(task: Task, devices: int, way: TaskVariant) -> Task:
     collection = spec.terms(way.mechanism, terms.n_classes)
     privacy = kind.terms.of(
         terms.privacy.wanted._replace(
-            counted=terms.n_classes > 0,
+            has_labels=terms.n_classes > 0,
             heldout=int(collection.heldout * way.batch) > 0,
             checkins=way.checkins,
         )
@@ -93,7 +93,7 @@ def with_epsilon(task: Task, epsilon: float) -> Task:
         return task
     heldout = int(terms.collection.heldout * terms.collection.batch) > 0
     wanted = terms.privacy.wanted.at(epsilon)._replace(
-        counted=terms.n_classes > 0, heldout=heldout, checkins=terms.collection.checkins or 1
+        has_labels=terms.n_classes > 0, heldout=heldout, checkins=terms.collection.checkins or 1
     )
     privacy = terms.kind.terms.of(wanted)
     return msgspec.structs.replace(task, terms=msgspec.structs.replace(terms, privacy=privacy))
@@ -143,8 +143,8 @@ def plan_for(task: Task, expected: ExpectedCrowd, devices: int) -> Plan:
 
 
 def with_liars(plan: Plan) -> Plan:
-    """Return the same plan for a crowd in which the share `LIARS` of the devices lies."""
-    return replace(plan, crowd=replace(plan.crowd, liars=LIARS))
+    """Return the same plan for a crowd in which the share `LIARS_SIMULATED` of the devices lies."""
+    return replace(plan, crowd=replace(plan.crowd, liars=LIARS_SIMULATED))
 
 
 def option_of(task: Task, way: TaskVariant, curve: Curve) -> Option:

@@ -35,11 +35,11 @@ from crowdml.simulation.advice.sentences import (
 )
 from crowdml.simulation.advice.sizes import fewest_devices
 from crowdml.simulation.baselines import guess_error
+from crowdml.simulation.crowd_settings import Crowd, Learning
 from crowdml.simulation.curve import Curve
 from crowdml.simulation.datasets import Dataset
 from crowdml.simulation.plan import Plan
 from crowdml.simulation.results import Results
-from crowdml.simulation.settings import Crowd, Learning
 from crowdml.simulation.trials import simulate
 from crowdml.types import Array
 

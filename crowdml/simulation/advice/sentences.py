@@ -4,7 +4,13 @@ import math
 from collections.abc import Sequence
 
 from crowdml.protocol import listed
-from crowdml.simulation.advice.advice import LIARS, MOST_TIMES, Cost, ExpectedCrowd, Option
+from crowdml.simulation.advice.advice import (
+    LIARS_SIMULATED,
+    MOST_TIMES,
+    Cost,
+    ExpectedCrowd,
+    Option,
+)
 
 FAR_BETTER = 0.05
 """An error that is lower by less than this is not worth another setting."""
@@ -60,7 +66,7 @@ def costs_sentence(costs: Sequence[Cost]) -> str:
 
 def liars_sentence(option: Option, rivals: Sequence[Option] = ()) -> str:
     """Say which error remains if some devices lie, and with the mechanisms of the rivals."""
-    who = f"If {LIARS:.0%} of the devices lie as hard as a server lets them"
+    who = f"If {LIARS_SIMULATED:.0%} of the devices lie as hard as a server lets them"
     others = [
         f"{rival.mechanism} {rival.error_with_liars:.3f}"
         for rival in rivals

@@ -17,7 +17,7 @@ import math
 import numpy as np
 from numba import njit
 
-from crowdml.learning import FACTOR, FEWEST, REMEMBERED, USUAL
+from crowdml.learning import FEWEST_LENGTHS, LIMIT_FACTOR, REMEMBERED_LENGTHS, USUAL_QUANTILE
 from crowdml.simulation.compiled.codewords import fill_codeword
 from crowdml.simulation.compiled.fast_noise import add_laplace, add_normal, fill_normal
 from crowdml.simulation.compiled.gradients import gradient, scores, slopes, weigh
@@ -48,7 +48,7 @@ from crowdml.simulation.compiled.lanes import (
 STRIDE = np.uint64(0xD1342543DE82EF95)
 """The distance between the seeds of the codebooks of two check-ins in a row."""
 
-ROW = (-(-REMEMBERED // LANES) + 1) * LANES
+ROW = (-(-REMEMBERED_LENGTHS // LANES) + 1) * LANES
 """Room for the remembered lengths in order, and for a number before and some after them."""
 
 
@@ -84,7 +84,7 @@ def fold(checkins, setting, streams, stops, errors):  # type: ignore[no-untyped-
     noise = np.zeros(room, np.float32)
     ranks = np.zeros(ranked, np.float32)
     base = np.uint64(streams[0, 0]) << np.uint64(32) | np.uint64(streams[1, 0])
-    newest = np.full(REMEMBERED, UNLIMITED)
+    newest = np.full(REMEMBERED_LENGTHS, UNLIMITED)
     ordered = np.full(2 * ROW, UNLIMITED)
     ordered[0] = ordered[ROW] = -ONE
     origin = np.zeros(room, np.float32)
@@ -216,10 +216,10 @@ def _shorten(g, size, newest, ordered, seen, limit):  # type: ignore[no-untyped-
     """
     length = np.float32(math.sqrt(_squares(g, 0, size)))
     now, after = (0, ROW) if seen % 2 == 0 else (ROW, 0)
-    known = min(seen, REMEMBERED)
-    if known >= FEWEST:
-        limit = np.float32(FACTOR) * ordered[now + 1 + int(USUAL * (known - 1))]
-    place = seen % REMEMBERED
+    known = min(seen, REMEMBERED_LENGTHS)
+    if known >= FEWEST_LENGTHS:
+        limit = np.float32(LIMIT_FACTOR) * ordered[now + 1 + int(USUAL_QUANTILE * (known - 1))]
+    place = seen % REMEMBERED_LENGTHS
     oldest, newest[place] = newest[place], length
     for at in range(1, ROW - LANES, LANES):
         own = load(ordered, now + at)

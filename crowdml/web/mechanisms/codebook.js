@@ -4,7 +4,7 @@
 
 import { at } from "../features.js";
 
-/** @import { CheckinPlace } from "../types.js" */
+/** @import { CheckinKey } from "../types.js" */
 
 const MEAN = 4;
 const BYTES = 4;
@@ -25,7 +25,7 @@ export class Codebook {
 
   /**
    * @param {number} size d.
-   * @param {CheckinPlace["seed"]} seed
+   * @param {CheckinKey["seed"]} seed
    */
   constructor(size, seed) {
     this.#row = Math.ceil(size / BYTES);
@@ -91,7 +91,7 @@ export function inWholeNumbers(u) {
   return { whole, length: (top / FINEST) * Math.sqrt(squares) };
 }
 
-/** @type {(counter: number, seed: CheckinPlace["seed"]) => number} */
+/** @type {(counter: number, seed: CheckinKey["seed"]) => number} */
 function randomWord(counter, seed) {
   return mix(mix(counter, seed[0]), seed[1]);
 }

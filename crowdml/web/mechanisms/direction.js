@@ -10,7 +10,7 @@ import { Codebook, inWholeNumbers } from "./codebook.js";
 /**
  * @import {
  *   Chance, DirectionMessage, DirectionEvent, DirectionSettings, DirectionTruth, Mechanism, MechanismKind,
- *   Minibatch, Phrase, CheckinPlace, PrivacyPromise, RoleShare, ShownNumber
+ *   Minibatch, Phrase, CheckinKey, PrivacyPromise, RoleShare, ShownNumber
  * } from "../types.js"
  */
 
@@ -57,12 +57,12 @@ export class DirectionMechanism {
     };
   }
 
-  /** @type {(_: number, place: CheckinPlace) => DirectionEvent} */
-  event(_, place) {
+  /** @type {(_: number, key: CheckinKey) => DirectionEvent} */
+  event(_, key) {
     const { epsilon, evaluators, counters } = this.#settings;
-    const others = place.lot < (evaluators + counters) * WORD ? "count" : "train";
-    const role = place.lot < evaluators * WORD ? "evaluate" : others;
-    return { kind: KIND, number: place.number, role, epsilon };
+    const others = key.lot < (evaluators + counters) * WORD ? "count" : "train";
+    const role = key.lot < evaluators * WORD ? "evaluate" : others;
+    return { kind: KIND, number: key.number, role, epsilon };
   }
 
   /** @returns {RoleShare[]} */
@@ -83,16 +83,16 @@ export class DirectionMechanism {
   /**
    * @param {Minibatch} minibatch
    * @param {DirectionEvent} event
-   * @param {CheckinPlace} place
+   * @param {CheckinKey} key
    * @param {Chance} chance
    */
-  makePayload(minibatch, event, place, chance) {
-    const { number } = place;
+  makePayload(minibatch, event, key, chance) {
+    const { number } = key;
     const own = event.kind === KIND && event.number === number;
     if (!own || event.epsilon !== this.#settings.epsilon) {
       fail("for check-in {n} itself", phrase("an event"), event, { n: number });
     }
-    if (event.role === "train") return this.#direct(minibatch, place, chance);
+    if (event.role === "train") return this.#direct(minibatch, key, chance);
     const truths = event.role === "count" ? minibatch.labels : minibatch.mistakes().map(Number);
     const { sent, truth } = respond(truths, this.choices[event.role], chance);
     return { payload: { number, [event.role === "count" ? "answer" : "wrong"]: sent }, truth };
@@ -100,7 +100,7 @@ export class DirectionMechanism {
 
   /**
    * @param {Minibatch} minibatch
-   * @param {CheckinPlace} place
+   * @param {CheckinKey} key
    * @param {Chance} chance
    */
   #direct(minibatch, { number, seed }, chance) {
@@ -213,7 +213,7 @@ export const DIRECTION = {
 };
 
 /** @type {(share: RoleShare, promise: PrivacyPromise) => Phrase} */
-function sentenceOf({ role, n, of, truth }, { directions, counted, tolerance }) {
+function sentenceOf({ role, n, of, truth }, { directions, hasLabels, tolerance }) {
   const values = { n, of, directions, times: times(truth), tolerance: rounded(tolerance) };
   if (role === "train") {
     return n === of
@@ -235,7 +235,7 @@ function sentenceOf({ role, n, of, truth }, { directions, counted, tolerance }) 
       values,
     );
   }
-  return counted
+  return hasLabels
     ? phrase(
         "In {n} of {of} check-ins it sends only whether the model was right about one of your " +
           "samples. What it sends is true {times}; otherwise it is the opposite.",

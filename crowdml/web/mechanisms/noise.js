@@ -1,7 +1,7 @@
 /** Define the mechanisms `gaussian` and `laplace` of a task. */
 
 import { decodeGradient } from "../codec.js";
-import { counted } from "../figures.js";
+import { countOf } from "../figures.js";
 import { phrase } from "../phrase.js";
 import { EPSILON, fail, number, oneOf, section } from "../schema.js";
 import { GAUSSIAN, LAPLACE } from "./laws.js";
@@ -25,10 +25,10 @@ const samplesOf = ({ nTraining, nHeldout }) => nTraining + nHeldout;
 
 /** @type {Pick<MechanismKind<any, NoiseEvent, NoiseMessage, NoiseTruth>, "sends" | "event">} */
 const NOISE = {
-  *sends({ numbers: n, counted, exact, level, weak }) {
+  *sends({ numbers: n, hasLabels, exact, level, weak }) {
     yield [
       "numbers",
-      counted
+      hasLabels
         ? phrase(
             "A check-in holds {n} numbers: which way the model should move, how many of its " +
               "predictions were wrong, and how many samples had each answer.",
@@ -54,7 +54,7 @@ const NOISE = {
     tag: KIND,
     loss: (event) => lossOf(event),
     wholeLoss: (event) => lossOf(event, samplesOf(event)),
-    summary: (event) => counted("sample", samplesOf(event)),
+    summary: (event) => countOf("sample", samplesOf(event)),
     shown({ gradient, grid, errors, labels: counts }, { g, nErrors, nLabels }, labels) {
       const steps = decodeGradient(gradient, g.length);
       /** @type {ShownNumber[]} */

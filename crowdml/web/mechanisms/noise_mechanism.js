@@ -13,7 +13,7 @@ import { fail } from "../schema.js";
 
 /**
  * @import {
- *   Chance, Hidden, Mechanism, Minibatch, NoiseEvent, NoiseSettings, NoiseTruth, CheckinPlace, Release
+ *   Chance, Hidden, Mechanism, Minibatch, NoiseEvent, NoiseSettings, NoiseTruth, CheckinKey, Release
  * } from "../types.js"
  */
 
@@ -90,7 +90,7 @@ export class NoiseMechanism {
    *
    * @param {Minibatch} minibatch
    * @param {NoiseEvent} event
-   * @param {CheckinPlace} _
+   * @param {CheckinKey} _
    * @param {Chance} chance
    */
   makePayload(minibatch, event, _, chance) {

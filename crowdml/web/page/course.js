@@ -1,6 +1,6 @@
 /** Show how well the crowd's model works for the participant: a sentence, and a small chart. */
 
-import { course, forYou } from "../index.js";
+import { forYou, sharesOverTime } from "../index.js";
 import { make } from "./elements.js";
 import { say } from "./say.js";
 
@@ -22,7 +22,7 @@ export function renderForYou(terms, history, ended) {
   const tallies = history.map(({ tally }) => tally ?? { right: 0, samples: 0 });
   const said = forYou(tallies, terms.nClasses ? null : terms.model.tolerance);
   const text = said ? say(said) : ended ? say("Not known: too few of your samples were used.") : waits(history);
-  const shares = course(tallies);
+  const shares = sharesOverTime(tallies);
   const state = `${text} ${shares.map(percent)}`;
   for (const place of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-for-you]"))) {
     if (place.dataset["forYou"] === state) continue;

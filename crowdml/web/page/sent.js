@@ -1,6 +1,6 @@
 /** Show every check-in that was sent, byte for byte, beside the true values of this session. */
 
-import { chance } from "../figures.js";
+import { probabilityInWords } from "../figures.js";
 import { eventKindOf } from "../index.js";
 import { any, count, make, put, row } from "./elements.js";
 import { language, say } from "./say.js";
@@ -96,10 +96,10 @@ function refusal(answer) {
 
 /** @param {Odds} odds */
 function chanceOf(odds) {
-  const [unlikely, likely] = [chance(odds.unlikely), chance(odds.likely)];
+  const [unlikely, likely] = [probabilityInWords(odds.unlikely), probabilityInWords(odds.likely)];
   return say(
     "How likely was this very number? With your samples: {chance}. With any others, whatever they are: from {unlikely} to {likely}.",
-    { chance: chance(odds.chance), unlikely, likely },
+    { chance: probabilityInWords(odds.chance), unlikely, likely },
   );
 }
 

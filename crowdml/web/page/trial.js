@@ -1,7 +1,7 @@
 /** Try a task's model; what is entered or sensed stays in this browser. */
 
 import { makeFeatures } from "../columns.js";
-import { chance, significant } from "../figures.js";
+import { probabilityInWords, significant } from "../figures.js";
 import { MODELS } from "../models/index.js";
 import { Sensing, featuresOf } from "../sensing.js";
 import { isTypedIn, missing, sourceOf } from "../sensors/index.js";
@@ -131,7 +131,7 @@ function chances(labels, shares) {
   const rows = best.flatMap(({ label, share }) => {
     const bar = Object.assign(document.createElement("progress"), { value: share });
     bar.setAttribute("aria-label", label);
-    return [made("dt", {}, label), made("dd", {}, bar, ` ${say(chance(share))}`)];
+    return [made("dt", {}, label), made("dd", {}, bar, ` ${say(probabilityInWords(share))}`)];
   });
   return made("dl", { className: "chances" }, ...rows);
 }

@@ -22,7 +22,7 @@ export interface CheckinEvent {
 }
 
 /** Where a check-in belongs, and the public numbers drawn for it. */
-export interface CheckinPlace {
+export interface CheckinKey {
   /** The number of the check-in, 1, 2, … */
   readonly number: number;
   /** Two words from which its codebook is expanded. */
@@ -57,8 +57,8 @@ export interface Mechanism {
   /** The roles of check-ins, where not all of them send the same. */
   readonly roles?: readonly RoleShare[];
   /** What a check-in of `nSamples` samples will send: known before anything is sent. */
-  event(nSamples: number, place: CheckinPlace): CheckinEvent;
-  /** What such a check-in costs, at any place. */
+  event(nSamples: number, key: CheckinKey): CheckinEvent;
+  /** What such a check-in costs, whatever its key is. */
   cost(nSamples: number): Loss;
   /**
    * Makes exactly what the event says from a minibatch, and the truth, which stays on the device.
@@ -66,7 +66,7 @@ export interface Mechanism {
   makePayload(
     minibatch: Minibatch,
     event: CheckinEvent,
-    place: CheckinPlace,
+    key: CheckinKey,
     chance: Chance,
   ): { payload: object; truth: object };
 }

@@ -2,7 +2,7 @@
 
 import type { Ledger } from "../ledger.js";
 import type { Chance } from "./chance.js";
-import type { CheckinEvent, CheckinPlace } from "./mechanism.js";
+import type { CheckinEvent, CheckinKey } from "./mechanism.js";
 import type { Rows } from "./model.js";
 import type { Parameters } from "./network.js";
 import type { End } from "./phrase.js";
@@ -46,7 +46,7 @@ export interface LedgerLine {
 
 /** A check-in that the ledger has approved, made once and spent exactly as it is. */
 export interface Approval {
-  place: CheckinPlace;
+  key: CheckinKey;
   event: CheckinEvent;
   /** How many samples it uses: the oldest in the buffer. */
   nSamples: number;

@@ -6,8 +6,8 @@ import pytest
 
 from crowdml.cli.device.run_notes import SHOWN, RunNotes
 from crowdml.device import Device, Outcome, SourceCounts
-from crowdml.device.sources import FirstRowsCheck
 from crowdml.device.sources.feed import _add
+from crowdml.device.sources.first_rows import FirstRowsCheck
 from crowdml.errors import InvalidSample
 
 

@@ -34,8 +34,8 @@ from crowdml.device.sources import (
     read_phone_address,
     run_live,
 )
-from crowdml.device.sources.formats import FORMATS, LONGEST_OBJECT, SECOND, JsonObjects
-from crowdml.device.sources.intake import BARREN
+from crowdml.device.sources.formats import APP_FORMATS, LONGEST_OBJECT, SECOND, JsonObjects
+from crowdml.device.sources.intake import MESSAGES_WITHOUT_READING
 from crowdml.device.sources.listener import LARGEST
 from crowdml.device.sources.mqtt import Broker, client_of, listen
 from crowdml.device.sources.stream import MOST_LABELS, StreamMemory
@@ -228,7 +228,7 @@ def test_phyphox_begins_anew(device: Device, store: DeviceStore) -> None:
 
 
 def test_phyphox_must_have_the_sensor() -> None:
-    parser = FORMATS["phyphox"]("motion")
+    parser = APP_FORMATS["phyphox"]("motion")
     config = json.dumps({"title": "Magnet", "buffers": [{"name": "mag"}], "inputs": []})
     with pytest.raises(InvalidInput, match=r"'Magnet' on the phone must record accelerometer"):
         parser.configure(config.encode())  # type: ignore[attr-defined]
@@ -382,8 +382,11 @@ def test_a_person_is_told(store: DeviceStore, device: Device) -> None:
         status, text = post(app, messages_of(*readings(0, 1), annotation(10800, "Still")))
         assert status == 499
         assert "3.0 hours ahead. Set both clocks." in text
-        answers = [post(app, messages_of(*readings(1, 2, "gyroscope"))) for _ in range(BARREN)]
-        assert [status for status, _ in answers] == [200] * (BARREN - 1) + [499]
+        answers = [
+            post(app, messages_of(*readings(1, 2, "gyroscope")))
+            for _ in range(MESSAGES_WITHOUT_READING)
+        ]
+        assert [status for status, _ in answers] == [200] * (MESSAGES_WITHOUT_READING - 1) + [499]
         assert "which have gyroscope. In Sensor Logger, switch on" in answers[-1][1]
         device.leave(erase=False)
         assert post(app, messages_of(*readings(2, 3)))[0] == 499
@@ -435,7 +438,7 @@ def test_what_is_no_message_is_refused(store: DeviceStore, body: bytes) -> None:
     "values", [{}, {"x": None}, {"x": "a", "y": 1, "z": 2}, {"x": 1e999, "y": 0, "z": 0}, 3, None]
 )
 def test_readings_that_are_none_are_left_out(values: Any) -> None:
-    parser = FORMATS["sensor-logger"]("motion")
+    parser = APP_FORMATS["sensor-logger"]("motion")
     entry = {"name": "accelerometer", "time": START, "values": values}
     body = json.dumps({"payload": [entry]}).replace("Infinity", "1e999").encode()
     try:
@@ -462,7 +465,7 @@ WRIST |= {"gravityX": 2, "gravityY": 0, "gravityZ": 0}
 def test_sensors_have_names_of_their_own(
     kind: str, name: str, values: dict[str, Any], expected: float
 ) -> None:
-    parser = FORMATS["sensor-logger"](kind)
+    parser = APP_FORMATS["sensor-logger"](kind)
     body = messages_of({"name": name, "time": START, "values": values})
     (reading,) = parser.parse(body, 0).readings
     assert reading.time == START
@@ -470,7 +473,7 @@ def test_sensors_have_names_of_their_own(
 
 
 def test_gravity_is_read_where_there_is_a_choice() -> None:
-    parser = FORMATS["sensor-logger"]("motion")
+    parser = APP_FORMATS["sensor-logger"]("motion")
     both = [*readings(0, 1), *readings(0, 1, "totalAcceleration")]
     assert len(parser.parse(messages_of(*readings(0, 1)), 0).readings) == 50
     assert len(parser.parse(messages_of(*both), 0).readings) == 50
@@ -500,7 +503,7 @@ def test_termux_prints_more_than_readings() -> None:
 def test_termux_names_sensors_as_vendors_do(
     document: dict[str, Any], expected: list[float] | None
 ) -> None:
-    parser = FORMATS["termux"]("motion")
+    parser = APP_FORMATS["termux"]("motion")
     body = json.dumps(document, indent=2).encode()
     if expected is None:
         with pytest.raises(InvalidSample):
@@ -534,14 +537,14 @@ def test_a_pipe_that_is_not_termux(
 
 @pytest.mark.parametrize("found", [None, 3, "x", [], {"buffer": 3}])
 def test_phyphox_may_send_nonsense(found: object) -> None:
-    parser = FORMATS["phyphox"]("motion")
+    parser = APP_FORMATS["phyphox"]("motion")
     body = json.dumps({"buffer": {"acc_time": found}, "status": {"session": "a"}}).encode()
     with pytest.raises(InvalidSample):
         parser.parse(body, START)
 
 
 def test_phyphox_leaves_out_what_is_not_known() -> None:
-    parser = FORMATS["phyphox"]("motion")
+    parser = APP_FORMATS["phyphox"]("motion")
     columns = {
         "acc_time": [0.1, 0.2, None],
         "accX": [3, None, 3],
@@ -565,7 +568,7 @@ def test_phyphox_leaves_out_what_is_not_known() -> None:
     ],
 )
 def test_owntracks_has_the_speed(document: dict[str, Any], expected: list[float] | None) -> None:
-    parser = FORMATS["owntracks"]("speed")
+    parser = APP_FORMATS["owntracks"]("speed")
     body = json.dumps(document).encode()
     if expected is None:
         with pytest.raises(InvalidSample, match="'tst' must be seconds since 1970"):

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from crowdml import one_file_device as standalone
-from crowdml.device.sources import SampleForm, doubt_about, feed
+from crowdml.device.sources import SampleForm, feed
+from crowdml.device.sources.first_rows import doubt_about
 from crowdml.device.sources.mqtt.broker import TopicMessage
 from crowdml.device.sources.mqtt.topic import _Reader
 from crowdml.errors import DoubtfulRows

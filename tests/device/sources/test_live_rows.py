@@ -17,7 +17,7 @@ import pytest
 from crowdml import one_file_device as standalone
 from crowdml.device import Device, DeviceStore, Waiting, set_label
 from crowdml.device.sources import (
-    FORMATS,
+    APP_FORMATS,
     Intake,
     ListenAddress,
     Listener,
@@ -202,7 +202,7 @@ def test_who_goes_on_loses_no_sample(source: str, tmp_path: Path) -> None:
         with closing(Participant(tmp_path / str(n), scale, answer=True)) as person:
             run(source, person, tmp_path / str(n))
             assert len(person.asked) == (scale == 1.0)
-            assert not any(map(person.store.streams.first_rows, FORMATS))
+            assert not any(map(person.store.streams.first_rows, APP_FORMATS))
             counts.append(person.kept())
             assert person.transport.bodies
     if source == "http":  # messages that came while the question was open were not taken
@@ -227,7 +227,7 @@ def test_the_app_shows_why(tmp_path: Path) -> None:
         assert set(said[first:]) == {(499, DOUBT.replace("4 of the first 4", "3 of the first 3"))}
         assert intake.counts.lines == first + 1, "a message that was refused is not taken"
         with pytest.raises(DoubtfulRows):
-            intake.settle(person.on_doubt)
+            intake.resolve_doubt(person.on_doubt)
         person.check_nothing_spent()
 
 
@@ -255,7 +255,7 @@ def test_a_device_that_starts_again_looks_at_all_rows(tmp_path: Path) -> None:
         assert intake.doubt
         assert "3 of the first 3 rows" in intake.doubt
         with pytest.raises(DoubtfulRows):
-            intake.settle(person.on_doubt)
+            intake.resolve_doubt(person.on_doubt)
         person.check_nothing_spent()
 
 
@@ -276,9 +276,9 @@ def test_good_rows_are_looked_at_once(tmp_path: Path, monkeypatch: pytest.Monkey
                 person.device.sync()
             intake.flush()
         assert looks == [3]
-        assert person.store.streams.looked("sensor-logger")
+        assert person.store.streams.first_rows_checked("sensor-logger")
         person.device.leave(erase=False)
-        assert not person.store.streams.looked("sensor-logger"), "leaving erases it"
+        assert not person.store.streams.first_rows_checked("sensor-logger"), "leaving erases it"
 
 
 # As programs

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from crowdml.device import SourcePlace, read_source
 from crowdml.device.sources import SampleForm, feed, read_inputs
+from crowdml.device.sources.files import SourceCursor, read_source
 from crowdml.device.sources.mqtt.broker import TopicMessage
 from crowdml.device.sources.mqtt.topic import _Reader
 from crowdml.errors import InvalidInput, InvalidSample
@@ -60,9 +60,9 @@ def test_a_column_of_the_answer_that_is_said(tmp_path: Path) -> None:
 def test_a_file_goes_on_with_its_header(tmp_path: Path) -> None:
     file = tmp_path / "samples"
     file.write_text("y,warmth,light\nwalk,21.5,300\nstill,-3.25,12\n")
-    place = SourcePlace(str(file))
-    first = next(read_source(str(file), LABELS, place, form()))
-    rest = read_source(str(file), LABELS, SourcePlace(str(file), place.next_position()), form())
+    cursor = SourceCursor(str(file))
+    first = next(read_source(str(file), LABELS, cursor, form()))
+    rest = read_source(str(file), LABELS, SourceCursor(str(file), cursor.next_position()), form())
     assert [first, *rest] == EXPECTED
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from crowdml.device.sources.formats import FORMATS, settings_link
+from crowdml.device.sources.formats import APP_FORMATS, settings_link
 from crowdml.device.sources.formats.sensor_logger_link import PREFIX
 
 URL = "http://192.168.1.99:8000/0123456789abcdef0123"
@@ -62,5 +62,5 @@ def test_the_pace_of_the_task_in_milliseconds(hertz: float, speed: int) -> None:
 
 
 def test_every_sensor_of_the_app_has_its_settings() -> None:
-    for kind in FORMATS["sensor-logger"].kinds:
+    for kind in APP_FORMATS["sensor-logger"].kinds:
         assert settings_link(kind, 20.0, URL)

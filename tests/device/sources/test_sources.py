@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from crowdml.device import SourcePlace, read_source
+from crowdml.device.sources.files import SourceCursor, read_source
 from crowdml.device.sources.form import SampleForm
 from crowdml.device.storage.position import Position
 from crowdml.errors import InvalidInput, InvalidSample
@@ -124,22 +124,22 @@ def test_an_empty_file(tmp_path: Path) -> None:
 
 def take(
     source: Path, before: Position | None = None, n: int = 99
-) -> tuple[list[object], SourcePlace]:
-    place = SourcePlace(str(source), before)
-    return list(islice(read_source(str(source), LABELS, place), n)), place
+) -> tuple[list[object], SourceCursor]:
+    cursor = SourceCursor(str(source), before)
+    return list(islice(read_source(str(source), LABELS, cursor), n)), cursor
 
 
-def test_a_place_goes_on_after_what_was_taken(tmp_path: Path) -> None:
+def test_a_cursor_goes_on_after_what_was_taken(tmp_path: Path) -> None:
     file = tmp_path / "samples.csv"
     file.write_text("a,b,y\n0.5,0.25,walk\n0.125,-0.5,still")
-    first, place = take(file, n=1)
-    assert (first, place.lines) == (SAMPLES[:1], 2)
-    rest, place = take(file, place.next_position())
-    assert (rest, place.lines) == (SAMPLES[1:], 3)
-    assert take(file, place.next_position())[0] == []
+    first, cursor = take(file, n=1)
+    assert (first, cursor.lines) == (SAMPLES[:1], 2)
+    rest, cursor = take(file, cursor.next_position())
+    assert (rest, cursor.lines) == (SAMPLES[1:], 3)
+    assert take(file, cursor.next_position())[0] == []
     with file.open("a") as lines:
         lines.write("\nno,1,walk\n0.5,0.25,walk\n")
-    bad, new = take(file, place.next_position())[0]
+    bad, new = take(file, cursor.next_position())[0]
     assert str(bad).startswith("line 4: features must be finite numbers")
     assert new == SAMPLES[0]
 
@@ -148,13 +148,13 @@ def test_a_place_goes_on_after_what_was_taken(tmp_path: Path) -> None:
 def test_a_file_that_changed_is_refused(tmp_path: Path, changed: str) -> None:
     file = tmp_path / "samples.csv"
     file.write_text("0.5,0.25,walk\n0.125,-0.5,still\n")
-    _, place = take(file)
+    _, cursor = take(file)
     file.write_text(changed)
     with pytest.raises(InvalidInput, match=r"first 2 lines of .* cost, twice.* add --again"):
-        take(file, place.next_position())
+        take(file, cursor.next_position())
 
 
-def test_standard_input_has_no_place() -> None:
-    assert SourcePlace("-").next_position() is None
-    assert SourcePlace.path("-") is None
-    assert SourcePlace.path("/dev/null") is None
+def test_standard_input_has_no_position() -> None:
+    assert SourceCursor("-").next_position() is None
+    assert SourceCursor.path("-") is None
+    assert SourceCursor.path("/dev/null") is None

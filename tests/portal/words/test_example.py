@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from crowdml.portal.words.example import Example, ExampleMessage, make_example
-from crowdml.privacy import CheckinPlace, DirectionMechanism, DirectionMessage, Role, role_of
+from crowdml.privacy import CheckinKey, DirectionMechanism, DirectionMessage, Role, role_of
 from crowdml.privacy.direction.channel import FIELDS
 from crowdml.protocol import Terms, checkin_type, terms_hash
 from tests.support.servers import make_task
@@ -101,7 +101,7 @@ def test_a_server_would_take_it(changes: dict[str, Any]) -> None:
         place = next(
             place
             for k in range(100)
-            if mechanism.roles.of(place := CheckinPlace(terms_hash(terms.text), f"example-{k}", 1))
+            if mechanism.roles.of(place := CheckinKey(terms_hash(terms.text), f"example-{k}", 1))
             is role_in(message)
         )
         fields = {name: document[name] for name in document if name in FIELDS.values()}

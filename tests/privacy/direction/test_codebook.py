@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from crowdml.privacy import CheckinPlace, Codebook
+from crowdml.privacy import CheckinKey, Codebook
 from crowdml.privacy.direction import codebook as module
 
 
@@ -33,14 +33,14 @@ def word(size: int, device: str, j: int) -> list[int]:
 @pytest.mark.parametrize("size", [1, 2, 4, 5, 99, 128])
 @pytest.mark.parametrize("j", [0, 1, 1023])
 def test_the_obvious_version(size: int, j: int) -> None:
-    book = Codebook(size, CheckinPlace("ab" * 32, "ana", 3))
+    book = Codebook(size, CheckinKey("ab" * 32, "ana", 3))
     assert book.codeword(j).tolist() == word(size, "ana", j)
 
 
 @pytest.mark.parametrize("chunk", [1, 7, 100, 2**19])
 def test_scores_are_inner_products(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CHUNK", chunk)
-    book, u = Codebook(7, CheckinPlace("00", "ana", 1)), np.linspace(-1, 2, 7)
+    book, u = Codebook(7, CheckinKey("00", "ana", 1)), np.linspace(-1, 2, 7)
     expected = [float(book.codeword(j) @ u) for j in range(50)]
     np.testing.assert_allclose(book.scores(u, 50), expected, atol=1e-5)
 
@@ -56,7 +56,7 @@ def test_gradients_that_are_rounded_to_zeros(u: float) -> None:
 
 def test_seeds_make_codebooks() -> None:
     places = [("00", "ana", 1), ("01", "ana", 1), ("00", "bob", 1), ("00", "ana", 2)]
-    words = {tuple(Codebook(64, CheckinPlace(*place)).codeword(0).tolist()) for place in places}
+    words = {tuple(Codebook(64, CheckinKey(*place)).codeword(0).tolist()) for place in places}
     assert len(words) == len(places)
 
 
@@ -65,7 +65,7 @@ def test_codewords_look_like_normal_vectors() -> None:
 
     With the given seed this is a fixed computation, so it cannot fail at random.
     """
-    book = Codebook(60, CheckinPlace("00", "ana", 1))
+    book = Codebook(60, CheckinKey("00", "ana", 1))
     v = np.array([book.codeword(j) for j in range(4000)])
     assert abs(v.mean()) < 0.02
     assert v.var() == pytest.approx(2.0, rel=0.02)

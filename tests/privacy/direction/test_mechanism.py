@@ -18,7 +18,8 @@ from crowdml.checks.mechanisms import AlikeSamples
 from crowdml.errors import InvalidInput
 from crowdml.privacy import (
     ALL_TRAIN,
-    CheckinPlace,
+    CheckinEstimates,
+    CheckinKey,
     Choice,
     Codebook,
     DirectionEvent,
@@ -26,7 +27,6 @@ from crowdml.privacy import (
     DirectionMessage,
     Implausible,
     NoiseEvent,
-    Reading,
     Role,
     Roles,
     Unit,
@@ -53,8 +53,8 @@ def mechanism(epsilon: float = 1.3, k: int = 16, **more: Any) -> DirectionMechan
     return DirectionMechanism(epsilon, k, best_closest(k, epsilon), **fields)
 
 
-def place(made: DirectionMechanism, role: Role = Role.TRAIN, number: int = 1) -> CheckinPlace:
-    places = (CheckinPlace(TERMS, f"device-{i}", number) for i in range(10**6))
+def place(made: DirectionMechanism, role: Role = Role.TRAIN, number: int = 1) -> CheckinKey:
+    places = (CheckinKey(TERMS, f"device-{i}", number) for i in range(10**6))
     return next(each for each in places if made.roles.of(each) is role)
 
 
@@ -89,7 +89,7 @@ class Script:
 
 
 def payload_of(
-    made: DirectionMechanism, minibatch: AlikeSamples, where: CheckinPlace, chance: Any
+    made: DirectionMechanism, minibatch: AlikeSamples, where: CheckinKey, chance: Any
 ) -> DirectionMessage:
     return made.make_payload(minibatch, made.event(minibatch.n_samples, where), where, chance)
 
@@ -104,7 +104,7 @@ def sent(role: Role, value: int) -> DirectionMessage:
 
 
 def law(
-    made: DirectionMechanism, minibatch: AlikeSamples, where: CheckinPlace, **more: int
+    made: DirectionMechanism, minibatch: AlikeSamples, where: CheckinKey, **more: int
 ) -> list[Fraction]:
     """Compute each number's probability from all outcomes of the coin and the uniform choices."""
     role = made.roles.of(where)
@@ -135,7 +135,7 @@ def test_every_number_has_one_of_two_probabilities(
     g: Array, w: Array, device: str, turn: int, wrong: bool, label: int
 ) -> None:
     """Check the law for any samples, parameters and codebook: this is the whole proof."""
-    made, where = mechanism(regularization=0.1), CheckinPlace(TERMS, device, 1)
+    made, where = mechanism(regularization=0.1), CheckinKey(TERMS, device, 1)
     minibatch = AlikeSamples(g, w, 5, label, wrong, 3)
     numbers = {Role.TRAIN: (16, made.closest), Role.EVALUATE: (2, 1), Role.COUNT: (3, 1)}
     k, t = numbers[made.roles.of(where)]
@@ -369,7 +369,7 @@ def test_one_number_and_nothing_else_is_sent(fields: tuple[str, ...]) -> None:
 def test_the_role_does_not_depend_on_the_samples() -> None:
     made = mechanism()
     for i in range(50):
-        where = CheckinPlace(TERMS, f"device-{i}", 1)
+        where = CheckinKey(TERMS, f"device-{i}", 1)
         for minibatch in (samples(np.zeros(6)), samples(np.full(6, 1e9), n=77, wrong=True)):
             payload = payload_of(made, minibatch, where, Pseudo())
             fields = [name for name in FIELDS.values() if getattr(payload, name) is not None]
@@ -475,7 +475,7 @@ def test_the_variance_of_an_error_report(
         assert variance[0] == pytest.approx(exact, rel=1e-9)
 
 
-def test_what_is_counted_at_an_error() -> None:
+def test_the_law_of_reported_errors() -> None:
     """Check the mean and the variance of how many of n people send "wrong", from the exact law."""
     made = mechanism(1.3)
     where = place(made, Role.EVALUATE)
@@ -484,7 +484,7 @@ def test_what_is_counted_at_an_error() -> None:
     )
     for error in (0.0, 0.2, 1.0):
         says_wrong = (1 - error) * right + error * wrong
-        found = made.counted_at(error, 50)
+        found = made.error_count_law(error, 50)
         assert found.mean == pytest.approx(50 * says_wrong)
         assert found.noise + found.sampling == pytest.approx(50 * says_wrong * (1 - says_wrong))
         assert found.noise == pytest.approx(50 * right * (1 - right)), "where no truth is unsure"
@@ -494,20 +494,20 @@ def test_what_a_reading_counts() -> None:
     """Check that each role changes only its own sums."""
     made = mechanism()
     evaluated = made.read(DirectionMessage(1, wrong=1), place(made, Role.EVALUATE))
-    assert evaluated == Reading(evaluated=1, errors=evaluated.errors, counted=1)
+    assert evaluated == CheckinEstimates(evaluated=1, errors=evaluated.errors, reported_errors=1)
     counted = made.read(DirectionMessage(1, answer=2), place(made, Role.COUNT))
-    assert counted == Reading(labels=counted.labels, labelled=1)
+    assert counted == CheckinEstimates(labels=counted.labels, labelled=1)
     assert len(counted.labels) == 3
     assert sum(counted.labels) == pytest.approx(1.0)
     trained = made.read(DirectionMessage(1, direction=3), place(made))
-    assert trained == Reading(g=trained.g)
+    assert trained == CheckinEstimates(g=trained.g)
 
 
 def readings(made: DirectionMechanism, g: Array, n: int) -> Array:
     """Read the gradients of n devices that have this gradient, with a fixed seed."""
     chance, found = Pseudo(), []
     for i in range(n):
-        where = CheckinPlace(TERMS, f"device-{i}", 1)
+        where = CheckinKey(TERMS, f"device-{i}", 1)
         payload = payload_of(made, samples(g), where, chance)
         reading = made.read(payload, where)
         assert reading.g is not None
@@ -558,7 +558,7 @@ def test_an_attacker_pushes_little_harder(epsilon: float) -> None:
     assert made.choice.leverage * m == pytest.approx(3.25, abs=0.005)
     dense = np.random.default_rng(5).normal(size=d)
     for aim in (dense / np.linalg.norm(dense), np.eye(d)[7]):
-        places = [CheckinPlace(TERMS, f"device-{i}", 1) for i in range(400)]
+        places = [CheckinKey(TERMS, f"device-{i}", 1) for i in range(400)]
         best = [Codebook(d, where).scores(aim, 1024).argmax() for where in places]
         pushes = [
             made.read(DirectionMessage(1, direction=int(j)), where).g @ aim
@@ -591,10 +591,10 @@ def test_a_codebook_belongs_to_a_place() -> None:
     found = {
         tuple(made.read(payload, where).g.tolist())  # type: ignore[union-attr]
         for where in (
-            CheckinPlace(TERMS, "a", 1),
-            CheckinPlace(TERMS, "a", 2),
-            CheckinPlace(TERMS, "b", 1),
-            CheckinPlace("", "a", 1),
+            CheckinKey(TERMS, "a", 1),
+            CheckinKey(TERMS, "a", 2),
+            CheckinKey(TERMS, "b", 1),
+            CheckinKey("", "a", 1),
         )
     }
     assert len(found) == 4
@@ -606,14 +606,14 @@ def test_many_are_read_as_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     The fold must not depend on groups.
     """
     made = mechanism()
-    places = [CheckinPlace(TERMS, f"device-{i}", 1) for i in range(40)]
+    places = [CheckinKey(TERMS, f"device-{i}", 1) for i in range(40)]
     roles = [made.roles.of(place) for place in places]
     assert set(roles) == set(Role)
-    payload = [sent(role, i % made.choice_of(role).k) for i, role in enumerate(roles)]
-    alone = [made.read(one, place) for one, place in zip(payload, places, strict=True)]
+    payloads = [sent(role, i % made.choice_of(role).k) for i, role in enumerate(roles)]
+    alone = [made.read(payload, place) for payload, place in zip(payloads, places, strict=True)]
     for rows in (1, 7, 1000):
         monkeypatch.setattr(codebook, "CHUNK", rows * made.size)
-        together = list(made.read_all(payload, places))
+        together = list(made.read_all(payloads, places))
         assert len(together) == len(alone)
         for one, other in zip(together, alone, strict=True):
             assert one[1:] == other[1:]
@@ -623,7 +623,7 @@ def test_many_are_read_as_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_log_of_an_earlier_version_is_named_so() -> None:
     with pytest.raises(InvalidInput, match="An earlier version of crowdml has written this log"):
-        mechanism().read(DirectionMessage(1), CheckinPlace(TERMS, "ana", 1))
+        mechanism().read(DirectionMessage(1), CheckinKey(TERMS, "ana", 1))
 
 
 def test_the_closest_come_first() -> None:
@@ -660,10 +660,15 @@ def test_what_is_known_beforehand() -> None:
     assert made.length == pytest.approx(0.3 * 5 / 5)
     assert [mechanism(k=k).private_bytes for k in (1000, 1001)] == [3, 4]
     assert made.effort == 1001 * 6
-    assert made.truths == {role: made.choice_of(role).p for role in Role}
+    assert made.truth_probability == {role: made.choice_of(role).p for role in Role}
     trains = mechanism(roles=Roles())
-    assert list(trains.truths) == [Role.TRAIN]
-    assert (made.evaluates, made.counts, trains.evaluates, trains.counts) == (1, 1, 0, 0)
+    assert list(trains.truth_probability) == [Role.TRAIN]
+    assert (made.evaluates, made.counts_labels, trains.evaluates, trains.counts_labels) == (
+        1,
+        1,
+        0,
+        0,
+    )
     explicit: dict[str, Any] = {
         "n_classes": 0,
         "batch": 1,

@@ -15,7 +15,7 @@ from crowdml.privacy import (
     GAUSSIAN,
     LAPLACE,
     Chance,
-    CheckinPlace,
+    CheckinKey,
     DirectionEvent,
     Implausible,
     Law,
@@ -33,7 +33,7 @@ from tests.privacy.pseudo import Pseudo
 from tests.privacy.spy import Spy
 
 SIZE = 6
-PLACE = CheckinPlace("00" * 32, "ana", 1)
+PLACE = CheckinKey("00" * 32, "ana", 1)
 LEVELS = Levels(gradient=0.7, errors=0.3, labels=0.13)
 LAW = pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN], ids=lambda law: law.name)
 
@@ -448,11 +448,11 @@ def test_one_beyond_the_bound_is_rejected(law: Law) -> None:
 def test_reading(law: Law, heldout: float, evaluated: int) -> None:
     made = mechanism(law, heldout=heldout)
     given = samples()
-    reading = made.read(payload_of(made, given, Spy()), PLACE)
-    assert reading.g is not None
-    assert np.abs(reading.g - given.g).max() <= 2.0 ** (made.grid(20 - int(20 * heldout)) - 1)
-    assert (reading.evaluated, reading.errors) == (evaluated, 3)
-    assert (reading.labelled, reading.labels) == (20, (5, 7, 8))
+    estimates = made.read(payload_of(made, given, Spy()), PLACE)
+    assert estimates.g is not None
+    assert np.abs(estimates.g - given.g).max() <= 2.0 ** (made.grid(20 - int(20 * heldout)) - 1)
+    assert (estimates.evaluated, estimates.errors) == (evaluated, 3)
+    assert (estimates.labelled, estimates.labels) == (20, (5, 7, 8))
     assert made.length == 2.0
 
 
@@ -481,8 +481,12 @@ def test_the_ends_of_what_is_plausible(law: Law, n: int) -> None:
     honest = payload_of(made, samples(n), Pseudo())
     made.check(honest, PLACE)
     for errors, counted in ((-3, 0), (0, 0), (2, 2), (n // 2, n // 2), (n, n // 2)):
-        reading = made.read(msgspec.structs.replace(honest, errors=errors), PLACE)
-        assert (reading.errors, reading.counted, reading.evaluated) == (errors, counted, n // 2)
+        estimates = made.read(msgspec.structs.replace(honest, errors=errors), PLACE)
+        assert (estimates.errors, estimates.reported_errors, estimates.evaluated) == (
+            errors,
+            counted,
+            n // 2,
+        )
 
 
 @LAW
@@ -493,11 +497,11 @@ def test_what_is_known_beforehand(law: Law) -> None:
     assert no_labels.plausible_excess[1] == 0
     halved, whole = (mechanism(law, batch=b, heldout=h) for b, h in ((20, 0.5), (10, 0.0)))
     assert halved.noise_energy == whole.noise_energy
-    assert [mechanism(law, n_classes=c).counts for c in (1, 3)] == [True, True]
-    assert (no_labels.counts, made.evaluates, made.numbers) == (False, True, SIZE + 1 + 3)
+    assert [mechanism(law, n_classes=c).counts_labels for c in (1, 3)] == [True, True]
+    assert (no_labels.counts_labels, made.evaluates, made.numbers) == (False, True, SIZE + 1 + 3)
     assert made.effort == 100 * made.numbers
     exact = mechanism(law, LEVELS._replace(errors=math.inf))
-    assert exact.counted_at(0.25, 20) == (5, 0, 3.75)
+    assert exact.error_count_law(0.25, 20) == (5, 0, 3.75)
     explicit = mechanism(law, batch=1, buffer=1_000_000, radius=1.0)
     assert NoiseMechanism(law, LEVELS, 2.0, SIZE, 3, delta=made.delta) == explicit
 

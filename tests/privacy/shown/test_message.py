@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from crowdml.privacy import GAUSSIAN, LAPLACE, CheckinPlace, Law, Levels, Loss, NoiseMechanism
+from crowdml.privacy import GAUSSIAN, LAPLACE, CheckinKey, Law, Levels, Loss, NoiseMechanism
 from crowdml.privacy.shown.message import WatchedMinibatch
 from tests.privacy.given import Given
 from tests.privacy.pseudo import Pseudo
 
-PLACE = CheckinPlace("00" * 32, "ana", 1)
+PLACE = CheckinKey("00" * 32, "ana", 1)
 LAW = pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN], ids=lambda law: law.name)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from crowdml.errors import Rejected
 from crowdml.models import Minibatch
-from crowdml.privacy import CheckinPlace, NoiseMechanism, NoiseMessage
+from crowdml.privacy import CheckinKey, NoiseMechanism, NoiseMessage
 from crowdml.protocol import CheckinAnswer, Task
 from crowdml.server import Store
 from crowdml.server.database.entry import LogEntry
@@ -159,7 +159,7 @@ def test_a_device_that_lies_does_not_wreck_a_model(mechanism: str, lies: int) ->
     for i, rows in enumerate(order):
         minibatch = Minibatch(model, fold.w, x[rows], DATA.y_train[rows])
         payload = made.make_payload(
-            minibatch, made.event(52), CheckinPlace("0" * 64, str(i), 0), chance
+            minibatch, made.event(52), CheckinKey("0" * 64, str(i), 0), chance
         )
         assert fold.learning.usual is not None
         length = float(np.linalg.norm(np.frombuffer(payload.gradient, "<i4") * 2.0**payload.grid))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from crowdml.privacy import CheckinPlace, Role
+from crowdml.privacy import CheckinKey, Role
 from crowdml.protocol import terms_hash
 from tests.server.rejected_requests import MISSING, OUT_OF_RANGE, WRONG_TYPES, Bench, cases
 from tests.support.checkins import DirectionCheckin
@@ -60,7 +60,7 @@ def person(bench: Bench) -> Person:
     while True:
         joined = enrolled(bench.wire, "people")
         name, terms = joined["device"], terms_hash(PEOPLE.terms.text)
-        *roles, tenth = [ROLES.of(CheckinPlace(terms, name, number)) for number in range(1, 11)]
+        *roles, tenth = [ROLES.of(CheckinKey(terms, name, number)) for number in range(1, 11)]
         if set(Role) == set(roles) and tenth is Role.TRAIN:
             break
     return Person(name, joined["token"], *(roles.index(role) + 1 for role in Role))
@@ -126,7 +126,7 @@ def test_an_evaluation_of_numbers_has_two_values(bench: Bench) -> None:
     assert roles.counters == 0
     while True:
         joined = enrolled(bench.wire, "numbers")
-        place = CheckinPlace(terms_hash(task.terms.text), joined["device"], 1)
+        place = CheckinKey(terms_hash(task.terms.text), joined["device"], 1)
         if roles.of(place) is Role.EVALUATE:
             break
     for changes, status in (
@@ -160,7 +160,7 @@ def test_the_number_of_another_device(bench: Bench, person: Person) -> None:
     terms, n_sent = terms_hash(PEOPLE.terms.text), 0
     for number in range(1, 10):
         mine, theirs = (
-            ROLES.of(CheckinPlace(terms, name, number)) for name in (person.name, someone["device"])
+            ROLES.of(CheckinKey(terms, name, number)) for name in (person.name, someone["device"])
         )
         reply = bench.check_in(person.body(number), "people", someone["token"])
         in_order = mine is Role.TRAIN or 2 * n_sent >= number - 1

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crowdml.learning import LIARS, Evidence, StoppingRule
+from crowdml.learning import LIARS_TOLERATED, Evidence, StoppingRule
 from crowdml.privacy import NoiseMechanism
 from crowdml.protocol import State, Task
 from crowdml.server import Store
@@ -132,7 +132,7 @@ def test_a_device_counts_once_however_often_it_reports() -> None:
 def test_lies_of_one_in_twenty_are_in_the_margin() -> None:
     """Check liars without noise, where the rest is at the target exactly."""
     seen = evidence()
-    n_liars = int(LIARS * 200)
+    n_liars = int(LIARS_TOLERATED * 200)
     for device in range(200):
         seen = seen.with_report(device, 0 if device < n_liars else 50, 100)
     assert not seen.conclusive
@@ -157,7 +157,7 @@ def test_what_cut_noise_makes_of_a_count(mechanism: str, level: float, n: int, w
     mean = float(counted @ p)
     variance = float(counted**2 @ p) - mean**2
     sampling = wrong * (1 - wrong / n)
-    assert made.counted_at(wrong / n, n) == pytest.approx(
+    assert made.error_count_law(wrong / n, n) == pytest.approx(
         (mean, variance, sampling), rel=0.02, abs=0.005
     )
 
@@ -171,7 +171,7 @@ def test_people_who_differ_do_not_look_better_than_they_are(mechanism: str, leve
     """
     made = mechanism_of(noisy_task(4.0, 0.3, mechanism))
     made = replace(made, levels=made.levels._replace(errors=level))
-    never, always = made.counted_at(0.0, BATCH).mean, made.counted_at(1.0, BATCH).mean
+    never, always = made.error_count_law(0.0, BATCH).mean, made.error_count_law(1.0, BATCH).mean
     for error in np.linspace(0.01, 0.4, 40):
-        alike = made.counted_at(float(error), BATCH).mean
+        alike = made.error_count_law(float(error), BATCH).mean
         assert (1 - error) * never + error * always >= alike - 1e-9

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from crowdml.errors import Rejected
-from crowdml.privacy import CheckinPlace, DirectionMechanism, DirectionMessage
+from crowdml.privacy import CheckinKey, DirectionMechanism, DirectionMessage
 from crowdml.privacy.choice import Choice
 from crowdml.privacy.direction.codebook import Codebook
 from crowdml.protocol import Task, terms_hash
@@ -56,11 +56,11 @@ def pull(mechanism: DirectionMechanism) -> float:
     return Choice(mechanism.directions, mechanism.closest, mechanism.epsilon).pull
 
 
-def codebook_at(task: Task, place: CheckinPlace) -> Codebook:
+def codebook_at(task: Task, place: CheckinKey) -> Codebook:
     return Codebook(mechanism_of(task).size, place)
 
 
-def step(task: Task, place: CheckinPlace, direction: int) -> Array:
+def step(task: Task, place: CheckinKey, direction: int) -> Array:
     """Return how w moves if the log holds only this check-in, in units of the rate."""
     payload = msgspec.msgpack.encode(DirectionMessage(place.number, direction))
     fold = Fold(task, place.terms_sha256)
@@ -69,8 +69,8 @@ def step(task: Task, place: CheckinPlace, direction: int) -> Array:
     return -fold.w / task.optimizer.c
 
 
-def places(task: Task, n: int) -> list[CheckinPlace]:
-    return [CheckinPlace(terms_hash(task.terms.text), f"device-{i}", 1) for i in range(n)]
+def places(task: Task, n: int) -> list[CheckinKey]:
+    return [CheckinKey(terms_hash(task.terms.text), f"device-{i}", 1) for i in range(n)]
 
 
 @pytest.mark.parametrize(("epsilon", "factor"), FACTORS)
@@ -137,7 +137,7 @@ def test_a_device_pushes_k_times_and_not_once_more(store: Store) -> None:
     aim = np.ones(mechanism.size) / np.sqrt(mechanism.size)
     sent: list[object] = []
     for number in [*range(1, 11), *range(1, 11)]:
-        place = CheckinPlace(learner.terms_sha256, device.name, number)
+        place = CheckinKey(learner.terms_sha256, device.name, number)
         worst = int(codebook_at(task, place).scores(aim, mechanism.directions).argmax())
         lie = msgspec.structs.replace(  # type: ignore[type-var]
             message(task, device.name, number, 0), id=f"lie-{len(sent):016}", direction=worst
@@ -155,7 +155,7 @@ def test_an_evaluation_moves_the_error_by_one_prediction(labels: list[str] | Non
     """Check that right and wrong differ by one error, magnified as honest ones are, for any C."""
     kind = "softmax" if labels else "ridge"
     mechanism = mechanism_of(task_of(4.0, target__labels=labels, model__kind=kind))
-    place = CheckinPlace("0" * 64, "ana", 1)
+    place = CheckinKey("0" * 64, "ana", 1)
     right, wrong = (mechanism.read(DirectionMessage(1, wrong=n), place).errors for n in (0, 1))
     honest = math.exp(4.0) / (math.exp(4.0) + 1)
     assert wrong - right == pytest.approx(1 / (2 * honest - 1))
@@ -168,7 +168,7 @@ def test_an_answer_moves_the_labels_by_one_sample(n: int) -> None:
     The error is not affected.
     """
     mechanism = mechanism_of(task_of(4.0, target__labels=list("abcdefghij")[:n]))
-    place = CheckinPlace("0" * 64, "ana", 1)
+    place = CheckinKey("0" * 64, "ana", 1)
     honest = math.exp(4.0) / (math.exp(4.0) + n - 1)
     others = (1 - honest) / (n - 1)
     readings = [mechanism.read(DirectionMessage(1, answer=k), place) for k in range(n)]

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy.exc import IntegrityError
 
 from crowdml.errors import Rejected
-from crowdml.privacy import CheckinPlace, Role, role_of
+from crowdml.privacy import CheckinKey, Role, role_of
 from crowdml.privacy.direction.channel import FIELDS
 from crowdml.protocol import CheckinAnswer, Task, terms_hash
 from crowdml.server import Store
@@ -83,7 +83,7 @@ def roles_of(task: Task, device: str) -> dict[Role, list[int]]:
     """Return the numbers 1 … 10 of a device, by their role."""
     found: dict[Role, list[int]] = {role: [] for role in Role}
     for number in range(1, 11):
-        place = CheckinPlace(terms_hash(task.terms.text), device, number)
+        place = CheckinKey(terms_hash(task.terms.text), device, number)
         found[task.terms.collection.roles.of(place)].append(number)
     return found
 
@@ -233,7 +233,7 @@ def test_roles_are_not_for_the_device_to_choose(task: Task) -> None:
     for i in range(60):
         device = f"device-{i}"
         made = sent(task, 1, device)
-        role = roles.of(CheckinPlace(made.terms, device, 1))
+        role = roles.of(CheckinKey(made.terms, device, 1))
         found.add(role)
         rules(task).check(made, device)
         nothing = dict.fromkeys(FIELDS.values())

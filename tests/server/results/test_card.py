@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from crowdml.errors import Rejected
-from crowdml.protocol import Task, error_said, terms_hash
+from crowdml.protocol import Task, error_in_words, terms_hash
 from crowdml.server import Store
 from crowdml.server.log.learner import Learner
 from crowdml.server.results.card import model_card
@@ -72,11 +72,11 @@ def test_what_a_hub_reads(store: Store) -> None:
     now = statistics(learner)
     estimate = now.error
     assert estimate is not None
-    assert now.error_text == str(error_said(estimate))
+    assert now.error_text == str(error_in_words(estimate))
     assert 0 < now.reports <= now.version
     assert metric["type"] == head["metrics"][0] == "accuracy"
     assert metric["value"] == pytest.approx(1 - (estimate.low + estimate.high) / 2, abs=1e-4)
-    assert f"{error_said(estimate)}" in metric["name"]
+    assert f"{error_in_words(estimate)}" in metric["name"]
     assert text.startswith(f"\n# {task.title}\n")
 
 

@@ -21,9 +21,9 @@ from crowdml.simulation import (
 )
 from crowdml.simulation.advice import plans
 from crowdml.simulation.advice.advice import Option
+from crowdml.simulation.advice.plot import draw_options
 from crowdml.simulation.advice.sentences import LEARNS, judge
 from crowdml.simulation.datasets import DIFFICULTIES, synthetic
-from crowdml.simulation.plot import draw_options
 from tests.support.servers import make_task
 
 CROWD = ExpectedCrowd(devices=150, samples=20)

@@ -10,7 +10,7 @@ from crowdml.protocol import Task, recommended_fields, set_fields
 from crowdml.simulation import ExpectedCrowd
 from crowdml.simulation.advice.plans import TaskVariant, own_way, plan_for, task_for, with_epsilon
 from crowdml.simulation.datasets import synthetic
-from crowdml.simulation.rule import Rule
+from crowdml.simulation.learning_setup import LearningSetup
 from crowdml.simulation.trial import prepare
 from experiments.figures.forecasts import FILE
 
@@ -39,12 +39,12 @@ def test_the_rate_and_the_noise_match_the_server(name: str) -> None:
     asked = task(**CHANGES[name])
     plan, data = plan_for(asked, CROWD, 50), synthetic(1000, 10, ("a", "b", "c"), "easy", rng())
     schedule = prepare(data, plan.crowd, rng())
-    rule = Rule.of(plan.learning, data, schedule.training)
+    setup = LearningSetup.of(plan.learning, data, schedule.training)
     updates = asked.t_max * asked.terms.collection.roles.share(Role.TRAIN)
     known = asked.terms.mechanism()
     step = asked.optimizer.with_plan(updates, known, asked.reach)
-    assert rule.step == step
-    assert rule.stand_in.noise_energy == known.noise_energy
+    assert setup.step == step
+    assert setup.stand_in.noise_energy == known.noise_energy
     assert schedule.n_checkins <= asked.t_max
     heldout = int(asked.terms.collection.heldout * asked.terms.collection.batch)
     sizes = set(np.diff(schedule.training.start).tolist())

@@ -15,7 +15,7 @@ from scipy.special import ndtr
 
 from crowdml.simulation import Crowd, Learning
 from crowdml.simulation.fold import learn
-from crowdml.simulation.rule import Rule
+from crowdml.simulation.learning_setup import LearningSetup
 from crowdml.simulation.trial import prepare
 from crowdml.types import Array
 from tests.simulation.toy import numbers
@@ -34,7 +34,7 @@ def draws(law: str, seed: int = 0, steps: int = STEPS) -> Array:
     )
     schedule = prepare(data, Crowd(devices=1), np.random.default_rng(0))
     w, _ = learn(data, schedule, learning, np.arange(steps + 1), np.random.default_rng(seed))
-    return np.diff(w, axis=0) / Rule.of(learning, data, schedule).stand_in.scale(1)
+    return np.diff(w, axis=0) / LearningSetup.of(learning, data, schedule).stand_in.scale(1)
 
 
 def probability(law: str, z: Array) -> Array:

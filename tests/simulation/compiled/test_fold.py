@@ -16,7 +16,7 @@ from crowdml.privacy import rho_of
 from crowdml.protocol import MECHANISMS
 from crowdml.simulation import Crowd, Learning, Plan, StartPoint, load_digits, uniform_delay
 from crowdml.simulation.fold import fold_slowly, learn
-from crowdml.simulation.rule import Rule, make_model, make_stand_in
+from crowdml.simulation.learning_setup import LearningSetup, make_model, make_stand_in
 from crowdml.simulation.trial import prepare, run_trial
 from crowdml.types import Array
 from tests.simulation.toy import classes, numbers
@@ -109,7 +109,7 @@ def test_liars_push_directions_away(few: bool) -> None:
     data = classes() if few else load_digits()
     learning = Learning(epsilon=4.0, limits_length=False)
     schedule = prepare(data, Crowd(devices=100, batch=3, liars=0.3), np.random.default_rng(0))
-    model, stand_in, *_ = Rule.of(learning, data, schedule)
+    model, stand_in, *_ = LearningSetup.of(learning, data, schedule)
     assert bool(stand_in.ranked) is few
     rng, g = np.random.default_rng(1), np.eye(model.size)[0]
     pushed = [stand_in.hide(g, 3, row, rng)[0] for row in stand_in.lies(np.full(50, 3), rng)]
@@ -153,7 +153,9 @@ def test_a_start_decides_how_far_w_goes(mechanism: str) -> None:
     size = make_model(learning, 7, 3).size
     far = replace(learning, start=started(size))
     known = replace(learning, start=replace(started(size), distance=3.0, rows=100, people=2))
-    by_default, unsure, sure = (Rule.of(each, data, schedule) for each in (learning, far, known))
+    by_default, unsure, sure = (
+        LearningSetup.of(each, data, schedule) for each in (learning, far, known)
+    )
     assert unsure.step == by_default.step, "without a distance, D is that from zero"
     stand_in = sure.stand_in
     ratio = signal_ratio(schedule.n_checkins, stand_in.length, stand_in.noise_energy)
@@ -285,7 +287,7 @@ def test_a_simulated_crowd_learns_as_its_task_would(mechanism: str) -> None:
     data, crowd = classes(), Crowd(devices=20, batch=3)
     learning = Learning(mechanism=mechanism, epsilon=2.0, regularization=0.01, radius=1000.0)
     schedule = prepare(data, crowd, np.random.default_rng(0))
-    rule = Rule.of(learning, data, schedule)
+    setup = LearningSetup.of(learning, data, schedule)
     whole: dict[str, Any] = {
         "collection__checkins": schedule.checkins,
         "collection__evaluators": 0,
@@ -298,13 +300,13 @@ def test_a_simulated_crowd_learns_as_its_task_would(mechanism: str) -> None:
     )  # fmt: skip
     theirs = task.terms.mechanism()
     if mechanism == "direction":
-        assert rule.stand_in.mechanism == theirs
-    assert rule.stand_in.length == theirs.length
-    assert rule.stand_in.noise_energy <= theirs.noise_energy
-    spec = task.optimizer.with_plan(schedule.n_checkins, rule.stand_in, task.reach)
-    assert (rule.step.c, rule.step.averaging) == (spec.c, spec.averaging)
-    assert rule.step.c is not None
-    assert 0 < rule.step.c < math.inf
+        assert setup.stand_in.mechanism == theirs
+    assert setup.stand_in.length == theirs.length
+    assert setup.stand_in.noise_energy <= theirs.noise_energy
+    spec = task.optimizer.with_plan(schedule.n_checkins, setup.stand_in, task.reach)
+    assert (setup.step.c, setup.step.averaging) == (spec.c, spec.averaging)
+    assert setup.step.c is not None
+    assert 0 < setup.step.c < math.inf
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def both(data: Dataset, learning: Learning, seed: int = 5) -> tuple[Array, Array
     """Return the parameters after some check-ins, by the compiled fold and by the server's step."""
     crowd = Crowd(devices=20, batch=3, delay=uniform_delay(20))
     schedule = prepare(data, crowd, np.random.default_rng(1))
-    assert schedule.n_checkins > usual_length.REMEMBERED + 50
+    assert schedule.n_checkins > usual_length.REMEMBERED_LENGTHS + 50
     stops = np.linspace(5, schedule.n_checkins, 6).astype(np.int64)
     fast, _ = learn(data, schedule, learning, stops, np.random.default_rng(seed))
     chance: Any = KernelChance(seed)
@@ -139,7 +139,13 @@ def test_the_compiled_fold_follows_the_servers_step(
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("REMEMBERED", 150), ("FEWEST", 20), ("USUAL", 0.8), ("FACTOR", 1.6)]
+    ("name", "value"),
+    [
+        ("REMEMBERED_LENGTHS", 150),
+        ("FEWEST_LENGTHS", 20),
+        ("USUAL_QUANTILE", 0.8),
+        ("LIMIT_FACTOR", 1.6),
+    ],
 )
 def test_the_comparison_notices_another_limit(
     name: str, value: float, monkeypatch: pytest.MonkeyPatch

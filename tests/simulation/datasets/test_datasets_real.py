@@ -8,16 +8,10 @@ import numpy as np
 import pytest
 
 from crowdml.errors import InvalidInput
-from crowdml.simulation.datasets import (
-    Dataset,
-    images,
-    load_activity,
-    load_air,
-    load_cifar10,
-    load_dataset,
-    load_extrasensory,
-    load_mnist,
-)
+from crowdml.simulation.datasets import Dataset, images, load_activity, load_dataset
+from crowdml.simulation.datasets.activity import load_extrasensory
+from crowdml.simulation.datasets.air import load_air
+from crowdml.simulation.datasets.images import load_cifar10, load_mnist
 from crowdml.simulation.datasets.sources import AIR, CIFAR10, EXTRASENSORY, MNIST
 from tests.simulation.datasets.test_datasets import check_dataset
 

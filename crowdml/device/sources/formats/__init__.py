@@ -1,6 +1,11 @@
-"""Parse what sensor apps send: each format turns a message into readings and labels."""
+"""Parse what sensor apps send: each format turns a message into readings and labels.
 
-from crowdml.device.sources.formats.batch import SECOND, Batch, Format, LabelEvent, SensorReading
+`Intake` looks a format up in `APP_FORMATS` by its name, and gives it each message. A format neither
+opens connections nor touches the device's file. Messages come from outside, so every new format
+needs cases in `tests/fuzz`.
+"""
+
+from crowdml.device.sources.formats.batch import SECOND, Batch, Format
 from crowdml.device.sources.formats.owntracks import OwnTracks
 from crowdml.device.sources.formats.phyphox import Phyphox
 from crowdml.device.sources.formats.sensor_logger import SensorLogger
@@ -8,7 +13,7 @@ from crowdml.device.sources.formats.sensor_logger_link import settings_link
 from crowdml.device.sources.formats.statestream import StateStream
 from crowdml.device.sources.formats.termux import LONGEST_OBJECT, JsonObjects, Termux
 
-FORMATS: dict[str, type[Format]] = {
+APP_FORMATS: dict[str, type[Format]] = {
     "owntracks": OwnTracks,
     "phyphox": Phyphox,
     "sensor-logger": SensorLogger,
@@ -17,18 +22,12 @@ FORMATS: dict[str, type[Format]] = {
 }
 
 __all__ = [
-    "FORMATS",
+    "APP_FORMATS",
     "LONGEST_OBJECT",
     "SECOND",
     "Batch",
-    "Format",
     "JsonObjects",
-    "LabelEvent",
-    "OwnTracks",
     "Phyphox",
     "SensorLogger",
-    "SensorReading",
-    "StateStream",
-    "Termux",
     "settings_link",
 ]

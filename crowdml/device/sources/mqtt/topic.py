@@ -72,11 +72,11 @@ def listen(
         while broker.inbox and reader.take(broker.inbox[0]):
             broker.acknowledge()
             if intake:
-                intake.settle(on_doubt)
+                intake.resolve_doubt(on_doubt)
                 counts.outcome = device.sync()
         if intake:
             intake.flush_if_quiet()
-            intake.settle(on_doubt)
+            intake.resolve_doubt(on_doubt)
         counts.outcome = device.sync()
         if discovery:
             discovery.announce(broker, device, counts.outcome)
@@ -105,7 +105,9 @@ class _Reader:
         self._labels = device.terms.target.labels
         self._path = f"mqtt:{client}"
         self._on_skip = on_skip
-        self._look = FirstRowsCheck(device, on_doubt, known=device.position(self._path) is not None)
+        self._rows_check = FirstRowsCheck(
+            device, on_doubt, known=device.position(self._path) is not None
+        )
 
     def take(self, message: TopicMessage) -> bool:
         """Return whether a message is done: kept, kept before, skipped, or empty."""
@@ -130,7 +132,7 @@ class _Reader:
         position = (
             Position(self._path, self.counts.lines + 1, message.sha256) if message.number else None
         )
-        self._look.before(x)
+        self._rows_check.check_before_checkin(x)
         outcome = self._device.add(x, y, position, durable=True)
         if outcome in (Outcome.FULL, Outcome.ENDED):
             if message.number:

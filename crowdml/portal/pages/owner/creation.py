@@ -27,9 +27,9 @@ from crowdml.protocol import (
     MISSING,
     FieldRule,
     Task,
+    field_rule,
     name_is_taken,
     recommended_fields,
-    rule,
     set_fields,
 )
 
@@ -125,12 +125,12 @@ def _with_plan(posted: FormFields) -> FormFields:
 def _rules(names: Set[str], confirmed: bool) -> tuple[FieldRule, ...]:
     """Return the rules that only a form has, and a task file does not."""
 
-    @rule("name")
+    @field_rule("name")
     def name_is_new(name: str) -> Iterator[Mistake]:
         if name in names:
             yield name_is_taken(name)
 
-    @rule("privacy.epsilon")
+    @field_rule("privacy.epsilon")
     def no_privacy_is_meant(epsilon: float) -> Iterator[Mistake]:
         if epsilon > PRIVATE_UP_TO and not confirmed:
             must = Phrase(

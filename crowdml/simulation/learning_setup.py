@@ -1,4 +1,4 @@
-"""Turn the settings of learning into a rule for given data and a given crowd."""
+"""Turn the settings of learning into a setup for given data and a given crowd."""
 
 import math
 from typing import NamedTuple
@@ -10,13 +10,13 @@ from crowdml.models import MODELS, Model
 from crowdml.optim import Optimizer
 from crowdml.privacy import UNLIMITED, StandIn
 from crowdml.protocol import MECHANISMS, Conditions, OptimizerSpec, StartReach, WantedPrivacy
+from crowdml.simulation.crowd_settings import Learning
 from crowdml.simulation.datasets import Dataset
 from crowdml.simulation.schedule import Schedule
-from crowdml.simulation.settings import Learning
 from crowdml.types import Array
 
 
-class Rule(NamedTuple):
+class LearningSetup(NamedTuple):
     """Hold how a given crowd learns from given data.
 
     Args:
@@ -33,7 +33,7 @@ class Rule(NamedTuple):
     w0: Array
 
     @classmethod
-    def of(cls, learning: Learning, data: Dataset, schedule: Schedule) -> "Rule":
+    def of(cls, learning: Learning, data: Dataset, schedule: Schedule) -> "LearningSetup":
         """Derive the mechanism and the planned rate from the data and the crowd."""
         scale, model = scale_of(learning, data), model_for(learning, data)
         if data.raw and not math.isinf(learning.epsilon):
@@ -121,9 +121,9 @@ def make_stand_in(
     if terms is None:
         # Without noise only S is needed, which does not depend on ε.
         epsilon = learning.epsilon if noisy else 1.0
-        counted = model.n_classes > 0
+        has_labels = model.n_classes > 0
         terms = kind.terms.of(
-            WantedPrivacy(epsilon, counted=counted, checkins=checkins, alone=True)
+            WantedPrivacy(epsilon, has_labels=has_labels, checkins=checkins, alone=True)
         )
     stand_in = terms.make(conditions).stand_in(noisy)
     if free and clip:

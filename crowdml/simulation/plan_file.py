@@ -15,10 +15,10 @@ from crowdml.models import MODELS
 from crowdml.optim import OPTIMIZERS
 from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, Review
 from crowdml.simulation import schedule
+from crowdml.simulation.crowd_settings import Crowd, Learning
 from crowdml.simulation.datasets import Dataset, set_aside
 from crowdml.simulation.plan import APPROACHES, Plan
 from crowdml.simulation.schedule import Presence
-from crowdml.simulation.settings import Crowd, Learning
 
 FEW = 1000
 """The number of devices if neither people nor check-ins determine it."""
@@ -33,7 +33,7 @@ NotNegative: TypeAlias = Annotated[float, Meta(ge=0)]
 Fraction: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
 
 
-class Setting(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class CurveSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Hold the settings of one curve.
 
     Args:
@@ -132,7 +132,7 @@ class Setting(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return people if people > 1 else min(FEW, len(data.y_train))
 
 
-class PlanFile(Setting, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class PlanFile(CurveSettings, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Hold a setting, and what all settings of a plan file share.
 
     Args:
@@ -150,7 +150,7 @@ class PlanFile(Setting, frozen=True, forbid_unknown_fields=True, kw_only=True):
     engine: str | None = None
 
 
-S = TypeVar("S", bound=Setting)
+S = TypeVar("S", bound=CurveSettings)
 
 
 def read_plan(text: str) -> dict[str, Any]:
@@ -167,12 +167,12 @@ def read_settings(document: Mapping[str, Any], kind: type[S]) -> list[S]:
     A clip is left out where there are several mechanisms and the given one has none. `InvalidTask`
     has every wrong field.
 
-    >>> for setting in read_settings({"batch": [1, 10], "epsilon": 4}, Setting):
+    >>> for setting in read_settings({"batch": [1, 10], "epsilon": 4}, CurveSettings):
     ...     print(setting.batch, setting.epsilon)
     1 4.0
     10 4.0
     """
-    known = Setting.__struct_fields__
+    known = CurveSettings.__struct_fields__
     listed = {name: document[name] for name in known if name in document}
     listed = {n: v if isinstance(v, list) and v else [v] for n, v in listed.items()}
     listed |= {name: [value] for name, value in document.items() if name not in known}

@@ -1,4 +1,4 @@
-"""Name the place of a check-in: its task's terms, its device and its number."""
+"""Identify a check-in by its key: the terms of its task, its device and its number."""
 
 import hashlib
 from typing import NamedTuple
@@ -6,7 +6,7 @@ from typing import NamedTuple
 WORD = 2**32
 
 
-class CheckinPlace(NamedTuple):
+class CheckinKey(NamedTuple):
     """Identify a check-in by public values that the device does not choose."""
 
     terms_sha256: str
@@ -21,7 +21,7 @@ class CheckinPlace(NamedTuple):
     def draw(self, *purpose: str) -> int:
         """Return a whole number below `WORD`, taken from the seed.
 
-        >>> CheckinPlace("terms", "device", 1).draw()
+        >>> CheckinKey("terms", "device", 1).draw()
         119621652
         """
         return int.from_bytes(self.seed(*purpose)[:4], "little")
