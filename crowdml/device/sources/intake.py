@@ -10,15 +10,15 @@ import msgspec
 
 from crowdml.device.agreement import Agreement
 from crowdml.device.outcome import Outcome
+from crowdml.device.sources.app_sensor import sensor_for_app
 from crowdml.device.sources.feed import SourceCounts
 from crowdml.device.sources.first_rows import LiveRowsCheck
 from crowdml.device.sources.formats import FORMATS, SECOND, Batch, SensorLogger, settings_link
 from crowdml.device.sources.sensing import TakenSample, rarer
-from crowdml.device.sources.stream import SKEW, Label, Stream, StreamMemory
+from crowdml.device.sources.stream import MOST_LABELS, SKEW, Label, Stream, StreamMemory
 from crowdml.device.storage import DeviceStore, Position, TakenBefore, Trail
 from crowdml.device.values import label_of
 from crowdml.errors import DeviceError, DoubtfulRows, InvalidInput, InvalidSample
-from crowdml.protocol import Sensor, Terms
 
 MOST_STREAMS = 20
 MOST_HELD = 50_000
@@ -61,13 +61,14 @@ class Intake:
         self._lock = threading.Lock()
         self._news = threading.Event()
         self._agree()
-        sensor = _sensor(self._agreement.terms, format)
+        sensor = sensor_for_app(self._agreement.terms, format)
         self.format = FORMATS[format](sensor.kind)
         self._sensor = rarer(sensor, every)
         self._streams: dict[str, Stream] = {}
         self._look = LiveRowsCheck(store, format)
         self._aside: list[tuple[str, Stream, TakenSample]] = []
         self._barren = 0
+        self._set_labels: dict[int, str | None] = {}
         self._changed = self.clock()
 
     def setup_link(self, url: str) -> str:
@@ -77,6 +78,13 @@ class Intake:
         return settings_link(self._sensor.kind, self._sensor.rate, url)
 
     # Labels
+
+    @property
+    def has_room(self) -> bool:
+        """Return whether the next sample can be kept."""
+        with self._lock:
+            self._agree()
+            return self._has_room()
 
     @property
     def label(self) -> str | None:
@@ -157,6 +165,8 @@ class Intake:
 
     def flush_if_quiet(self) -> None:
         """Call `flush` if no message has come for the time that readings wait."""
+        with self._lock:
+            self._note_label()
         if self.clock() - self._changed > self.format.lateness * SECOND:
             self.flush()
 
@@ -218,29 +228,37 @@ class Intake:
             count = self._agreement.terms.features.count
             stream = Stream(self._sensor, count, self.format.lateness, memory or None)
             self._streams[path] = stream
-        current = self._store.streams.label
-        if current:
-            stream.command(current.at, self._read_label(current.label or ""))
+        self._note_label()
+        for at, label in self._set_labels.items():
+            stream.command(at, self._read_label(label or ""))
         return stream
+
+    def _note_label(self) -> None:
+        """Remember the current label: an app may be away while a person sets several labels."""
+        if current := self._store.streams.label:
+            self._set_labels[current.at] = current.label
+            if len(self._set_labels) > MOST_LABELS:
+                del self._set_labels[min(self._set_labels)]
 
     # Samples
 
     def _drain(self, path: str, stream: Stream, everything: bool = False) -> bool:
         """Keep the samples that are due; return False without room for more."""
-        room, n_kept = self._has_room() and not self.doubt, self.counts.kept
+        room, n_kept = self._has_room(), self.counts.kept
         if room:
             for taken in stream.drain(everything):
                 for sample in taken:
                     self._keep(path, stream, sample)
-                room = self._has_room() and not self.doubt
+                room = self._has_room()
                 if not room:
                     break
         if self.format.forgotten or self.counts.kept > n_kept:
-            self._store.streams.write(path, msgspec.msgpack.encode(stream.memory))
+            self._store.streams.write(path, stream.encoded(self.format.forgotten))
         return room
 
     def _has_room(self) -> bool:
-        return self._store.n_samples < self._agreement.terms.collection.buffer
+        room = self._store.n_samples < self._agreement.terms.collection.buffer
+        return room and not self.doubt
 
     def _keep(self, path: str, stream: Stream, sample: TakenSample) -> None:
         if not self._look.before(self._agreement.terms, sample.x):
@@ -254,7 +272,7 @@ class Intake:
             return self._on_skip(error)
         known_by = f"{path}\n{sample.time!r}\n".encode() + sample.x.tobytes()
         mark = self._trail.mark(sha256(known_by).hexdigest())
-        document = msgspec.msgpack.encode(stream.memory)
+        document = stream.encoded(self.format.forgotten)
         position = Position(path, 0, "", mark, document)
         most = self._agreement.terms.collection.buffer
         try:
@@ -278,20 +296,3 @@ class Intake:
             self._agreement = Agreement(identity)
             self._ended = identity.ended
             self._trail = Trail(self._store.account, identity.task)
-
-
-def _sensor(terms: Terms, format: str) -> Sensor:
-    """Return the task's sensor, if such an app has it."""
-    sensor = terms.features.sensor
-    if sensor is None or sensor.registered.typed_in:
-        raise InvalidInput(
-            "readings need a task with [features.sensor] that has readings, found none. "
-            "Give the features themselves."
-        )
-    if sensor.kind not in FORMATS[format].kinds:
-        have = sorted(name for name, kind in FORMATS.items() if sensor.kind in kind.kinds)
-        raise InvalidInput(
-            f"the task reads {sensor.kind}, which {format} does not have. "
-            f"Use one of {', '.join(have) or 'none'}, or a CSV file with --readings."
-        )
-    return sensor

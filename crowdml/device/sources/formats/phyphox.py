@@ -47,7 +47,7 @@ class Phyphox:
     kinds: ClassVar = frozenset(INPUTS)
     sources: ClassVar = frozenset({"phyphox"})
     lateness: ClassVar = 0.0
-    forgotten: ClassVar = True
+    forgotten: ClassVar = False
     advice: ClassVar = "In phyphox, open an experiment that records the sensor"
 
     def __init__(self, kind: str) -> None:
@@ -104,6 +104,7 @@ class Phyphox:
             origin=0,
             offset=arrival - max(readings).time if readings else 0,
             whole=found[self.buffers.times].get("updateMode") == "full",
+            running=self.measuring,
         )
 
 
