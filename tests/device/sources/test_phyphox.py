@@ -1,4 +1,4 @@
-"""Test labels of a phone that pauses or is away, and a phone that has more than the device takes."""
+"""Test the labels of a phone that pauses or is away, and a phone that has too many readings."""
 
 import logging
 from contextlib import closing
