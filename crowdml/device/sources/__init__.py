@@ -16,7 +16,7 @@ from crowdml.device.sources.feed import MOST_BAD, SourceCounts, feed
 from crowdml.device.sources.files import SourcePlace, read_source
 from crowdml.device.sources.first_rows import FirstRowsCheck, doubt_about
 from crowdml.device.sources.form import SampleForm
-from crowdml.device.sources.formats import FORMATS
+from crowdml.device.sources.formats import FORMATS, StateStream, is_choice
 from crowdml.device.sources.inputs import read_inputs
 from crowdml.device.sources.intake import Hint, Intake
 from crowdml.device.sources.listener import Listener
@@ -41,11 +41,13 @@ __all__ = [
     "SampleForm",
     "SourceCounts",
     "SourcePlace",
+    "StateStream",
     "TopicAddress",
     "doubt_about",
     "features_of",
     "feed",
     "is_address",
+    "is_choice",
     "read_address",
     "read_inputs",
     "read_listen_address",

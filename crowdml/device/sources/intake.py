@@ -14,6 +14,7 @@ from crowdml.device.sources.app_sensor import sensor_for_app
 from crowdml.device.sources.feed import SourceCounts
 from crowdml.device.sources.first_rows import LiveRowsCheck
 from crowdml.device.sources.formats import FORMATS, SECOND, Batch, SensorLogger, settings_link
+from crowdml.device.sources.message_hints import MessageHints
 from crowdml.device.sources.sensing import TakenSample, rarer
 from crowdml.device.sources.stream import MOST_LABELS, SKEW, Label, Stream, StreamMemory
 from crowdml.device.storage import DeviceStore, Position, TakenBefore, Trail
@@ -44,6 +45,9 @@ class Intake:
         every: Seconds from one sample to the next, if more than the task has.
         clock: The time in nanoseconds.
         on_skip: Called with what was wrong with a message.
+
+    Attributes:
+        ended: Whether the device has ended, so that no more messages are taken.
     """
 
     def __init__(
@@ -56,6 +60,7 @@ class Intake:
     ) -> None:
         self.counts = SourceCounts(0)
         self.clock = clock
+        self.ended = False
         self._store = store
         self._on_skip = on_skip
         self._lock = threading.Lock()
@@ -67,7 +72,7 @@ class Intake:
         self._streams: dict[str, Stream] = {}
         self._look = LiveRowsCheck(store, format)
         self._aside: list[tuple[str, Stream, TakenSample]] = []
-        self._barren = 0
+        self._hints = MessageHints(self.format.advice, BARREN)
         self._set_labels: dict[int, str | None] = {}
         self._changed = self.clock()
 
@@ -183,7 +188,7 @@ class Intake:
 
     def _take(self, batch: Batch) -> Outcome:
         self._agree()
-        if self._ended:
+        if self._ended or self.ended:
             return Outcome.ENDED
         if self.doubt:
             return Outcome.FULL
@@ -203,17 +208,10 @@ class Intake:
         self._changed = self.clock()
         self._drain(batch.stream, stream)
         self.counts.lines += 1
-        self._barren = 0 if batch.readings else self._barren + bool(batch.foreign)
-        if self._barren == BARREN:
-            self._barren = 0
-            problems.append(
-                InvalidSample(
-                    f"nothing for this task came in the last {BARREN} messages, which have "
-                    f"{', '.join(batch.foreign)[:200]}. {self.format.advice}."
-                )
-            )
-        if problems:
-            raise Hint(str(problems[0]))
+        known = stream.memory.label is not None or bool(self._set_labels)
+        hint = self._hints.hint(batch, known)
+        if problems or hint:
+            raise Hint(str(problems[0]) if problems else hint or "")
         return Outcome.COLLECTED
 
     def _stream(self, path: str) -> Stream:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from crowdml.device.outcome import Outcome
 from crowdml.device.sources.formats import SECOND, Phyphox
-from crowdml.device.sources.intake import Intake
+from crowdml.device.sources.intake import Hint, Intake
 from crowdml.device.waiting import Waiting
 from crowdml.errors import InvalidInput, InvalidSample
 
@@ -74,6 +74,10 @@ class PhyphoxPhone:
     def close(self) -> None:
         pass
 
+    @property
+    def end_is_known(self) -> bool:
+        return True  # nothing can be shown in phyphox
+
     def _has_room(self) -> bool:
         """Return whether the buffer has room; log once that it has none, and that it has again."""
         if self._is_full:
@@ -114,7 +118,10 @@ class PhyphoxPhone:
             if not batch.whole:
                 return  # the answer belongs to another session: ask again
         self._quiet = 0 if batch.readings else self._quiet + self._format.measuring
-        self._intake.take(body)
+        try:
+            self._intake.take(body)
+        except Hint as hint:
+            self._on_skip(hint)
         self._is_full = not self._intake.has_room
 
     def _leave_out_the_oldest(self) -> None:
