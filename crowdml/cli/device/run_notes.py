@@ -30,8 +30,8 @@ MOST_KINDS = 100
 
 PROGRESS_SECONDS = 5.0
 
-NUMBER = re.compile(r"\d[\d.,]*")
-"""The parts in which problems of one kind differ."""
+VALUE = re.compile(r"""'[^']*'|"[^"]*"|\d[\d.,]*""")
+"""The quoted texts and numbers in which problems of one kind differ."""
 
 
 class RunNotes:
@@ -66,7 +66,7 @@ class RunNotes:
 
     def _like_it(self, sentence: str) -> int | None:
         """Return how many problems of this kind were not printed; None to go on counting."""
-        kind = NUMBER.sub("#", sentence.partition(", found")[0])
+        kind = VALUE.sub("…", sentence)
         shown, count = self._said.pop(kind, (-math.inf, 0))
         now = time.monotonic()
         is_due = now - shown >= AGAIN_SECONDS

@@ -2,13 +2,16 @@
 
 from crowdml.device.sources.formats import Batch
 
+WITHOUT_LABEL = 30
+"""Messages with readings but no label, after which the person gets a hint."""
+
 
 class MessageHints:
     """Count messages without a reading, or without a label, and return a hint after some.
 
     Args:
         advice: What to switch on in the app.
-        after: Messages in a row after which the person gets a hint.
+        after: Messages in a row without a reading, after which the person gets a hint.
     """
 
     def __init__(self, advice: str, after: int) -> None:
@@ -29,7 +32,7 @@ class MessageHints:
         if batch.readings:
             self._n_barren = 0
             self._n_unlabelled += self._n_unlabelled >= 0
-            return self._without_label() if self._n_unlabelled == self._after else None
+            return self._without_label() if self._n_unlabelled == WITHOUT_LABEL else None
         self._n_barren += bool(batch.foreign)
         if self._n_barren < self._after:
             return None
@@ -42,6 +45,6 @@ class MessageHints:
     def _without_label(self) -> str:
         self._n_unlabelled += 1  # say it once
         return (
-            f"the last {self._after} messages have readings, but no label is set: nothing is "
+            f"the last {WITHOUT_LABEL} messages have readings, but no label is set: nothing is "
             "collected until `crowdml device label NAME`, or until the app sets a label."
         )

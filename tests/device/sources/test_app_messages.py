@@ -29,6 +29,7 @@ from crowdml.device.sources import (
 from crowdml.device.sources.formats import SECOND
 from crowdml.device.sources.intake import BARREN
 from crowdml.device.sources.live import LAST_WORD
+from crowdml.device.sources.message_hints import WITHOUT_LABEL
 from crowdml.device.sources.message_receiver import ENDED, STOPPED
 from crowdml.device.sources.mqtt.broker import TopicMessage
 from crowdml.device.sources.mqtt.topic import _AppReader
@@ -90,7 +91,7 @@ def test_owntracks_without_a_speed(tmp_path: Path, message: object, said: str) -
 
 
 def test_phyphox_without_new_readings(tmp_path: Path) -> None:
-    """Check that a hint is no failure of the phone."""
+    """Check that a hint does not count as a failure of the phone."""
     skipped: list[InvalidSample] = []
     with taking(tmp_path, "phyphox", task_of()) as (_, _, intake):
         app = PhyphoxApp(record(1))
@@ -107,18 +108,26 @@ def test_phyphox_without_new_readings(tmp_path: Path) -> None:
 
 def test_readings_without_a_label(tmp_path: Path) -> None:
     """Give a hint once in each recording, unless a person has set or unset a label."""
-    some = [messages_of(*readings(n, n + 1)) for n in range(BARREN + 5)]
+    some = [messages_of(*readings(n, n + 1)) for n in range(WITHOUT_LABEL + 5)]
     with taking(tmp_path, "sensor-logger", task_of()) as (_, store, intake):
         (hint,) = hints_of(intake, some)
-        assert hint.startswith(f"{BARREN}: the last {BARREN} messages have readings, but no label")
+        assert hint.startswith(
+            f"{WITHOUT_LABEL}: the last {WITHOUT_LABEL} messages have readings, but no label"
+        )
         assert "`crowdml device label NAME`" in hint
-        second = [messages_of(*readings(20 + n, 21 + n), session="t") for n in range(BARREN + 5)]
+        second = [
+            messages_of(*readings(100 + n, 101 + n), session="t") for n in range(WITHOUT_LABEL + 5)
+        ]
         assert len(hints_of(intake, second)) == 1
-        ended = messages_of(annotation(40, ""), *readings(40, 41), session="u")
-        third = [messages_of(*readings(41 + n, 42 + n), session="u") for n in range(BARREN + 5)]
+        ended = messages_of(annotation(200, ""), *readings(200, 201), session="u")
+        third = [
+            messages_of(*readings(201 + n, 202 + n), session="u") for n in range(WITHOUT_LABEL + 5)
+        ]
         assert hints_of(intake, [ended, *third]) == []
         set_label(store, None, START)
-        fourth = [messages_of(*readings(60 + n, 61 + n), session="v") for n in range(BARREN + 5)]
+        fourth = [
+            messages_of(*readings(300 + n, 301 + n), session="v") for n in range(WITHOUT_LABEL + 5)
+        ]
         assert hints_of(intake, fourth) == []
 
 
@@ -235,7 +244,7 @@ def test_a_choice_that_was_made_before_the_start(
         ]
     assert set(found) == {"Walking"}
     assert len(found) >= 2
-    assert rows == pytest.approx([0.1] * len(rows)), "the retained 90 is no reading"
+    assert rows == pytest.approx([0.1] * len(rows)), "the retained 90 is not a reading"
 
 
 # Secrets
