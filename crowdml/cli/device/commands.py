@@ -129,9 +129,9 @@ def run(
             )
         notes.end()
         where = f" --file {shlex.quote(str(file))}" if file else ""
-        given: dict[str, object] = {"--readings": readings, "--format": format, "--every": every}
-        given |= {"--csv": csv, "--ca": ca, "--discovery": discovery}
-        _report(counts, device, safe, where, given)
+        repeated: dict[str, object] = {"--readings": readings, "--format": format, "--every": every}
+        repeated |= {"--csv": csv, "--ca": ca, "--discovery": discovery}
+        _report(counts, device, safe, where, repeated)
         wanted = f"The task wants {_wanted(device.terms, readings)}."
         if counts.gave_up:
             raise InvalidInput(
