@@ -405,12 +405,36 @@ def past_errors(table: str) -> list[list[float]]:
     """Read how often the crowd's model was wrong over time: check-ins, share and margin."""
     try:
         rows = [[float(cell) for cell in line.split(",")] for line in table.split()[1:]]
-        for version, share, margin in rows:
-            if not (math.isfinite(version + share) and version >= 0 <= margin):
-                raise ValueError(f"an error of {share}")
-    except ValueError as error:
+        for row in rows:
+            check_error(*row)
+    except (TypeError, ValueError) as error:
         raise Problem(f"the server's answer makes no sense: {error}.", "unknown") from error
     return rows
+
+
+def check_error(version: float, share: float, margin: float) -> None:
+    """Raise `ValueError` for an error of the model that cannot be; its margin may be infinite."""
+    try:
+        finite = math.isfinite(float(version) + float(share)) and not math.isnan(float(margin))
+    except OverflowError:  # JSON's integers have no limit
+        finite = False
+    if not (finite and version >= 0 <= margin):
+        raise ValueError(f"an error of {share:.3g} ± {margin:.3g}" if finite else "an error")
+
+
+def read_statistics(now: Any) -> Any:
+    """Return a task's statistics, if they make sense."""
+    try:
+        error = now["error"] or {"value": 0.0, "margin": 0.0}
+        value, margin = error["value"], error["margin"]
+        if type(now["version"]) is not int or not {type(value), type(margin)} <= {int, float}:
+            raise ValueError(f"version {now['version']}, or error")
+        check_error(now["version"], value, margin)
+        if now["state"] not in {**STATES, **ENDINGS}:
+            raise ValueError(f"state {now['state']}")
+    except (TypeError, LookupError, ValueError) as error:
+        raise Problem(f"the statistics make no sense: {error!r}.", "unknown") from error
+    return now
 
 
 def percent_range(share: float, margin: float) -> str:
@@ -571,10 +595,7 @@ class Layout:
         return x, y if abs(y) >= SMALLEST_VALUE else 0.0
 
     def target(self, cell: Any) -> float:
-        number = self.decimal(cell)
-        if type(cell) is bool or not is_number(number) or not abs(float(number)) <= 1e12:
-            raise ValueError(f"y must be a number within ±1e12, found {cell!r}")
-        return float(number)
+        return target_of(self.decimal(cell))
 
     def in_order(self, row: dict[str, Any]) -> list[Any]:
         if "y" not in row:
@@ -636,6 +657,13 @@ def label_said(label: str | None) -> str:
     if label is None:
         return "no label is set: nothing is collected until `label NAME`."
     return f"what is read now counts as {label}."
+
+
+def target_of(cell: Any) -> float:
+    """Return a real target; `ValueError` for anything else, and for what is too large."""
+    if type(cell) is bool or not is_number(cell) or not abs(float(cell)) <= 1e12:
+        raise ValueError(f"y must be a number within ±1e12, found {cell!r}")
+    return float(cell)
 
 
 def is_number(cell: Any) -> bool:
@@ -820,7 +848,7 @@ class Sensing:
 
     def sample(self, window: list[float], label: str) -> Sample:
         """Return x and y of one window."""
-        y = float(self.terms.labels.index(label) if self.terms.C else label)
+        y = float(self.terms.labels.index(label)) if self.terms.C else target_of(label)
         row: list[float | None] = list(features_of(self.sensor, self.terms.D, window))
         self.rows.append(row)
         return features(self.terms, row), y
@@ -851,25 +879,39 @@ def fourier(values: list[complex]) -> list[complex]:
     return [even[k % (n // 2)] + turns[k] * odd[k % (n // 2)] for k in range(n)]
 
 
-def arrivals(lines: Iterable[str], clock: Callable[[], float]) -> Iterator[tuple[float, str]]:
-    """Return objects with the time at which they came.
+def arrivals(
+    lines: Iterable[str], clock: Callable[[], float], file: str = ""
+) -> Iterator[tuple[float, str | None, str]]:
+    """Return objects with the time at which they came, and the label at that time.
 
-    A thread of its own reads them, so times are right even while the device checks in.
+    A thread of its own reads them, so both are right even while the device checks in.
+
+    Args:
+        file: The device's file, which has the label.
     """
-    waiting: queue.Queue[tuple[float, str] | None] = queue.Queue(MOST_WAITING)
-    broken: list[Problem] = []
+    waiting: queue.Queue[tuple[float, str | None, str] | None] = queue.Queue(MOST_WAITING)
+    broken: list[Problem | sqlite3.Error] = []
 
     def read() -> None:
+        known, label, db = None, None, None
         try:
+            db = private_database(file) if file else None
             for found in termux_objects(lines):
-                waiting.put((clock(), found))
-        except Problem as problem:
+                now = clock()
+                version = db and db.execute("PRAGMA data_version").fetchone()[0]
+                if db and version != known:
+                    state = db.execute("SELECT document FROM state").fetchone()[0]
+                    known, label = version, json.loads(state).get("label")
+                waiting.put((now, label, found))
+        except (Problem, sqlite3.Error) as problem:
             broken.append(problem)
         except UnicodeDecodeError as error:
             broken.append(Problem(f"standard input must be UTF-8 text: {error}."))
         except (OSError, ValueError):
             pass  # standard input was closed: the end
         finally:
+            if db:
+                db.close()
             waiting.put(None)
 
     threading.Thread(target=read, daemon=True).start()
@@ -1096,6 +1138,7 @@ class Memory:
             raise
 
     def open(self, path: str) -> None:
+        self.path = path
         self.db = private_database(path)
         with self.db:
             self.db.execute("BEGIN IMMEDIATE")
@@ -1344,22 +1387,16 @@ def result(memory: Memory) -> list[str]:
     """Say what became of the check-ins, by the task's public statistics."""
     me = Device(memory).memory.read()
     server = Server(me["url"], me["task"], me["fingerprint"])  # no token: anybody may ask
-    now, errors = server.call("GET", "/stats")[1], list[list[float]]()
-    try:
-        error = now["error"]
-        known = [error["value"], error["margin"]] if error else [0.0, 0.0]
-        if type(now["version"]) is not int or not all(map(math.isfinite, known)):
-            raise ValueError(f"version {now['version']}, or error")
-        state = now["state"]
-        if state not in {**STATES, **ENDINGS}:
-            raise ValueError(f"state {state}")
-    except (TypeError, LookupError, ValueError) as error:
-        raise Problem(f"the statistics make no sense: {error!r}.", "unknown") from error
+    now, errors = read_statistics(server.call("GET", "/stats")[1]), list[list[float]]()
     with suppress(Problem):  # a server without pages has none
         table = server.call("GET", f"/tasks/{me['task']}/charts/error.csv")[1]
         errors = past_errors(table if type(table) is str else "")
     n = f"{now['version']:,} check-ins"
-    said = f"has ended, after {n}." if state in ENDINGS else f"is {state}, with {n} so far."
+    said = (
+        f"has ended, after {n}."
+        if now["state"] in ENDINGS
+        else f"is {now['state']}, with {n} so far."
+    )
     became = what_became(sorted(me.get("places", [])), now, errors)
     learnt = f"What was learnt: {me['url'].rstrip('/')}/tasks/{me['task']}"
     return [f"The task {me['task']} {said}", *became, learnt]
@@ -1446,8 +1483,12 @@ class Device:
             same = [name for name in labels if name.casefold() == label.strip().casefold()]
             if labels and label not in labels and len(same) != 1:
                 raise Problem(f"the label must be one of {', '.join(labels)}, found {label!r}.")
-            if not labels and not is_number(label):
-                raise Problem(f"the label must be a number, found {label!r}.")
+            if not labels:
+                try:
+                    target_of(label)
+                except ValueError as error:
+                    within = "a number within ±1e12"
+                    raise Problem(f"the label must be {within}, found {label!r}.") from error
             label = label if label in labels or not labels else same[0]
         with self.memory.change(self.name) as state:
             state["label"] = label
@@ -1466,11 +1507,11 @@ class Device:
         first: list[list[float | None]] | None = self.memory.read(self.name).get("first", [])
         if not sensor or sensor["kind"] not in WORDS:
             raise Problem("--format termux needs a task that reads motion or light.")
-        sensing, label, n_skipped = Sensing(self.terms, every), None, 0
-        for now, text in arrivals(lines, clock):
+        sensing, n_skipped = Sensing(self.terms, every), 0
+        for now, label, text in arrivals(lines, clock, self.memory.path):
             version = self.memory.one("PRAGMA data_version")
-            if version != known:  # another process has written: a new label, maybe
-                known, label = version, self.memory.read(self.name).get("label")
+            if version != known:  # another process has written: it may have left the task
+                known = version
                 if self.done():
                     break
             try:
@@ -1778,6 +1819,9 @@ def main() -> int:
                     sys.stdout.flush()
                     bounded = iter(lambda: sys.stdin.readline(LONGEST_OBJECT + 1), "")
                     print(device.sense(bounded, args.every, args.yes))
+                elif args.every or args.label is not None:
+                    both = "--every and --label need --format termux"
+                    raise Problem(f"{both}, found none. Add it, or leave them out.")
                 else:
                     print(device.run(args.source, args.wait, args.yes))
                 code = 3 if device.done() else 0

@@ -14,7 +14,7 @@ from crowdml.visible import visible, visible_json
 def say(*lines: object, err: bool = False) -> None:
     """Print lines for people; a line break inside a line is shown as an escape."""
     for line in lines:
-        print(visible(line), file=sys.stderr if err else sys.stdout)
+        print(visible(line), file=sys.stderr if err else sys.stdout, flush=True)
 
 
 def count_of(number: int, noun: str) -> str:

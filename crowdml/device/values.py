@@ -5,6 +5,7 @@ from contextlib import suppress
 from numbers import Integral
 
 from crowdml.errors import InvalidSample
+from crowdml.privacy import check_target
 from crowdml.tables import quoted
 
 MOST_LABELS = 10
@@ -56,6 +57,8 @@ def _hint(value: object, labels: Sequence[str]) -> str:
 def label_of(text: str, labels: Sequence[str]) -> str | float | None:
     """Return the label that a person has written, in any case; None for an empty text.
 
+    A real target keeps the rule of targets: it is finite, and not in a wrong unit.
+
     >>> label_of(" walking ", ["Still", "Walking"]), label_of("", ["Still", "Walking"])
     ('Walking', None)
     """
@@ -64,4 +67,7 @@ def label_of(text: str, labels: Sequence[str]) -> str | float | None:
         return None
     same = [label for label in labels if label.strip().casefold() == text.casefold()]
     exact = text if text in labels or len(same) != 1 else same[0]
-    return answer_of(exact, labels, "the label")
+    answer = answer_of(exact, labels, "the label")
+    if not labels:
+        check_target(answer, 0, "the label")
+    return answer

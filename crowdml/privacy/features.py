@@ -68,7 +68,7 @@ def bound_rows(x: Array, norm: int) -> Array:
     return np.where(np.abs(bounded) < SMALLEST_VALUE, 0.0, bounded)
 
 
-def check_target(y: object, n_classes: int) -> float:
+def check_target(y: object, n_classes: int, name: str = "y") -> float:
     """Require a label 0 … C−1, or a finite real target where there are no classes.
 
     >>> check_target(2, n_classes=3)
@@ -86,5 +86,5 @@ def check_target(y: object, n_classes: int) -> float:
     else:
         rule, valid = f"a number within ±{LARGEST_TARGET:g}", abs(value) <= LARGEST_TARGET
     if not valid:
-        raise InvalidSample(f"y must be {rule}, found {reprlib.repr(y)}.")
+        raise InvalidSample(f"{name} must be {rule}, found {reprlib.repr(y)}.")
     return value if abs(value) >= SMALLEST_VALUE else 0.0

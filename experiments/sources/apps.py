@@ -146,7 +146,7 @@ class PhyphoxApp:
 
     def __init__(self, moments: list[Moment], session: str = "a1b2c3") -> None:
         self.moments, self.session, self.now, self.n_answers = moments, session, 0, 0
-        self.broken = False
+        self.broken, self.measuring = False, True
         self.columns = {
             "acc_time": [m.ms / 1000 for m in moments],
             "accX": [m.x for m in moments],
@@ -162,7 +162,9 @@ class PhyphoxApp:
                     self.close_connection = True
                     return
                 body = (
-                    app.config() if url.path == "/config" else app.get(dict(parse_qsl(url.query)))
+                    app.config()
+                    if url.path == "/config"
+                    else app.get(dict(parse_qsl(url.query, True)))
                 )
                 self.send_response(200)
                 self.send_header("Content-Type", "application/json")
@@ -198,7 +200,9 @@ class PhyphoxApp:
         for name, value in asked.items():
             since, _, reference = value.partition("|")
             mode, first = "full", 0
-            if since != "full":
+            if not since:
+                mode, first = "single", max(0, self.now - 1)
+            elif since != "full":
                 mode, threshold = "partial", float(since)
                 # As RemoteServer.java does, since it sends eight digits only.
                 if threshold:
@@ -206,7 +210,8 @@ class PhyphoxApp:
                 first = bisect(self.columns[reference or name], threshold, hi=self.now)
             numbers = ",".join(map(_eight_digits, self.columns[name][first : self.now]))
             parts.append(f'"{name}":{{"size":0,"updateMode":"{mode}", "buffer":[{numbers}]}}')
-        status = f'"session":"{self.session}", "measuring":true, "timedRun":false, "countDown":0\n'
+        status = f'"session":"{self.session}", "measuring":{json.dumps(self.measuring)}, '
+        status += '"timedRun":false, "countDown":0\n'
         buffers = ",\n".join(parts)
         return f'{{"buffer":{{\n{buffers}\n}},\n"status":{{\n{status}}}\n}}\n'.encode()
 

@@ -1,7 +1,9 @@
 """Test the one-file device on a phone: termux-sensor gives the samples of the Python device."""
 
 import json
+import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +11,16 @@ import numpy as np
 import pytest
 
 from crowdml import one_file_device as standalone
+from crowdml.device import Device, DeviceStore, set_label
 from crowdml.device.sources.sensing import Sensing
+from crowdml.errors import InvalidSample
 from crowdml.protocol import Task
 from experiments.sources.apps import LABELS, Moment, record, termux_session
 from tests.device.fakes import MemoryTransport
 from tests.device.puppet import Answer, Puppet, serving
 from tests.one_file_device.alone import Alone
 from tests.support.brokers import eventually
-from tests.support.servers import make_directed
+from tests.support.servers import PATIENCE, make_directed
 
 MOMENTS = record(40, stretch=10)
 
@@ -100,6 +104,69 @@ def test_a_phone_senses_while_labels_change(alone: Alone) -> None:
     np.testing.assert_allclose([x for x, _ in found], [x for x, _ in expected], rtol=1e-9)
 
 
+def test_readings_that_wait_keep_the_label_of_their_time(
+    alone: Alone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Set a label while a check-in hangs: readings in the queue came before the label."""
+    memory = standalone.Memory(str(alone.file))
+    device, now, read_all = standalone.Device(memory), [0.0], threading.Event()
+    device.set_label("Walking")
+    monkeypatch.setattr(device, "check_in", lambda wait: read_all.wait(PATIENCE))
+
+    def lines() -> Iterator[str]:
+        other = standalone.Device(standalone.Memory(str(alone.file)))
+        for n in range(200):
+            if n == 150:
+                other.set_label("Running")
+            now[0] = n / 20
+            yield f'{{"Accel": {{"values": [1, 2, {n % 7}]}}}}\n'
+        read_all.set()
+
+    device.sense(lines(), 0.0, clock=lambda: now[0])
+    rows = memory.db.execute("SELECT sample FROM buffer").fetchall()
+    found = [LABELS[int(json.loads(row[0])[1])] for row in rows]
+    assert list(dict.fromkeys(found)) == ["Walking", "Running"]
+    assert found.count("Walking") == len(range(23, 150, 10))
+
+
+@pytest.mark.parametrize("label", ["nan", "inf", "-inf", "1e300", "1e13", "fast", ""])
+def test_labels_that_are_no_targets(tmp_path: Path, label: str) -> None:
+    """Check that both devices reject them, and keep no sample with one that is set already."""
+    sensor = {"kind": "light", "rate": 20, "window": 24, "every": 0.5, "transform": "summary"}
+    settings: dict[str, Any] = {f"features__sensor.{key}": sensor[key] for key in sensor}
+    settings |= {"target__labels": [], "model__kind": "ridge", "collection__batch": 5000}
+    puppet, alone = Puppet(), Alone(tmp_path)
+    puppet.memory = MemoryTransport(make_directed(collection__buffer=5000, **settings))
+    with serving(puppet) as root:
+        assert alone.join(f"{root}/join/activity").returncode == 0
+        memory = standalone.Memory(str(alone.file))
+        device, now = standalone.Device(memory), [0.0]
+        with pytest.raises(standalone.Problem, match="the label must be a number"):
+            device.set_label(label)
+        with memory.change() as state:
+            state["label"] = label
+
+        def lines() -> Iterator[str]:
+            for n in range(100):
+                now[0] = n / 20
+                yield f'{{"Light": {{"values": [{n % 7}]}}}}\n'
+
+        device.sense(lines(), 0.0, clock=lambda: now[0])
+        assert memory.n_samples() == 0
+        Device.join(root, "activity", file=tmp_path / "device", accept_no_privacy=True).close()
+        with closing(DeviceStore(tmp_path / "device")) as store:
+            with pytest.raises(InvalidSample, match="label must"):
+                set_label(store, label, 1)
+            assert set_label(store, "-2.5", 1) == "-2.5"
+
+
+def test_options_that_need_a_format(alone: Alone) -> None:
+    for option, value in (("--every", "60"), ("--label", "Still")):
+        ran = alone.run("run", option, value, typed="")
+        assert (ran.returncode, ran.stdout) == (1, "")
+        assert "--every and --label need --format termux" in ran.stderr
+
+
 def through_csv(moments: list[Moment]) -> list[Any]:
     terms = standalone.Terms(task_of().terms.text, "activity")
     sensing, found = standalone.Sensing(terms, 0.0), list[Any]()
@@ -139,6 +206,24 @@ def test_statistics_that_make_no_sense(alone: Alone) -> None:
     ran = alone.run("result")
     assert (ran.returncode, ran.stdout) == (1, "")
     assert ran.stderr.startswith("the statistics make no sense: ")
+
+
+NO_ERROR: dict[str, Any] = {"state": "stopped", "version": 7, "error": None}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"error": {"value": 10**350, "margin": 0}}, {"error": {"value": 0.1, "margin": 10**350}},
+        {"error": {"value": 0.5, "margin": -0.3}}, {"error": {"value": "0.1", "margin": 0}},
+        {"error": {"value": True, "margin": 0}}, {"error": {"value": 0.1}}, {"error": 3},
+        {"version": 10**400}, {"version": -1}, {"version": 7.0}, {"state": "odd"}, {"state": []},
+    ],
+)  # fmt: skip
+def test_statistics_of_a_strange_server(change: dict[str, Any]) -> None:
+    assert standalone.read_statistics(NO_ERROR) == NO_ERROR
+    with pytest.raises(standalone.Problem, match="the statistics make no sense"):
+        standalone.read_statistics(NO_ERROR | change)
 
 
 def test_a_server_without_pages_has_no_earlier_errors(tmp_path: Path) -> None:

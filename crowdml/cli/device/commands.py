@@ -99,8 +99,10 @@ def run(
         if given:
             raise typer.BadParameter(f"{option} does not fit this kind of source. Leave it out.")
     app_at = read_source_of_app(source, format)
-    notes = RunNotes(str(address or source_name(source)))
-    on_doubt = asking(yes, source)
+    # An address may have a secret, so its text is printed, not what was given.
+    safe = str(address or (app_at and app_at.address) or source)
+    notes = RunNotes(source_name(safe), live=bool(address or app_at))
+    on_doubt = asking(yes, source, source_name(safe))
     with Device(DeviceStore(find(file)), waiting=Waiting(jitter=jitter)) as device:
         if app_at:
             options = (label, every, ca, discovery, wait, notes.skip, on_doubt)
@@ -127,7 +129,9 @@ def run(
             )
         notes.end()
         where = f" --file {shlex.quote(str(file))}" if file else ""
-        _report(counts, device, str(address or source), where, readings)
+        repeated: dict[str, object] = {"--readings": readings, "--format": format, "--every": every}
+        repeated |= {"--csv": csv, "--ca": ca, "--discovery": discovery}
+        _report(counts, device, safe, where, repeated)
         wanted = f"The task wants {_wanted(device.terms, readings)}."
         if counts.gave_up:
             raise InvalidInput(
@@ -145,8 +149,15 @@ def run(
         raise typer.Exit(CODES.get(Outcome.ENDED if device.ended else counts.outcome, 0))
 
 
-def _report(counts: SourceCounts, device: Device, source: str, where: str, readings: bool) -> None:
-    """Print how many samples were kept, which check-ins wait, and what to do next."""
+def _report(
+    counts: SourceCounts, device: Device, source: str, where: str, options: dict[str, object]
+) -> None:
+    """Print how many samples were kept, which check-ins wait, and what to do next.
+
+    Args:
+        source: What to write in a command; a secret in it is hidden.
+        options: The options of this run, to be given again.
+    """
     if counts.resumed_after:
         say(f"went on after line {counts.resumed_after:,} of {source}")
     older = device.n_samples - counts.kept
@@ -161,8 +172,14 @@ def _report(counts: SourceCounts, device: Device, source: str, where: str, readi
         say(f"{count_of(counts.taken, 'sample')} more taken by another run in the meantime")
     if counts.stopped and not device.ended:
         say(f"the buffer is full: the rest of {source_name(source)} is not taken yet")
-    again = f"`crowdml device run{where}{' --readings' if readings else ''} --source "
-    again += f"{shlex.quote(source)}`" + (" with new samples only" if source == "-" else "")
+    given = "".join(
+        f" {name}" if value is True else f" {name} {shlex.quote(str(value))}"
+        for name, value in options.items()
+        if value
+    )
+    again = f"`crowdml device run{where}{given} --source {shlex.quote(source)}`"
+    if source == "-" and not options["--format"]:
+        again += " with new samples only"
     verb = "waits" if device.n_samples == 1 else "wait"
     waiting = f"{count_of(device.n_samples, 'sample')} {verb} on this device"
     match counts.outcome:

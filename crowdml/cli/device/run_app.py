@@ -87,15 +87,15 @@ def run_app(
         intake = Intake(store, source.format, every, on_skip=on_skip)
         if label is not None:
             set_label(store, label, intake.clock())
-        if store.streams.label or source.format in ("termux", "phyphox"):
-            say(said_of(intake.label))
         address = source.address
         if isinstance(address, TopicAddress):
+            say(said_of(intake.label))
             return run_topic(
                 device, address, authorities, discovery, None, on_skip, say, on_doubt, intake
             )
         with asked_to_stop() as stop:
             opened = _open(device, file, address, intake, on_skip)
+            say(said_of(intake.label))
             return run_live(device, intake, opened, stop.is_set, wait, on_doubt)
 
 

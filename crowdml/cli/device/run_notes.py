@@ -1,5 +1,7 @@
 """Print the notes of `crowdml device run`, and read topics until somebody stops it."""
 
+import math
+import re
 import signal
 import sys
 import threading
@@ -12,16 +14,24 @@ from typing import Annotated
 import typer
 
 from crowdml.cli.extras import needs
-from crowdml.cli.options import source_name
 from crowdml.cli.output import count_of, say
 from crowdml.device import Device, SourceCounts
-from crowdml.device.sources import Hint, Intake, TopicAddress
+from crowdml.device.sources import Hint, Intake, StateStream, TopicAddress, is_choice
 from crowdml.errors import InvalidSample
 
 SHOWN = 5
-"""The most skipped samples that are printed; the others are counted."""
+"""The most skipped samples of a file that are printed; the others are counted."""
+
+AGAIN_SECONDS = 3600.0
+"""Seconds after which a live source's problem is printed again."""
+
+MOST_KINDS = 100
+"""The most different problems that are remembered."""
 
 PROGRESS_SECONDS = 5.0
+
+VALUE = re.compile(r"""'[^']*'|"[^"]*"|\d[\d.,]*""")
+"""The quoted texts and numbers in which problems of one kind differ."""
 
 
 class RunNotes:
@@ -29,22 +39,41 @@ class RunNotes:
 
     Args:
         source: The name of the source in these lines.
+        live: Whether the source has no end: each different problem is printed once an hour.
     """
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, live: bool = False) -> None:
         self._source = source
+        self._live = live
+        self._said: dict[str, tuple[float, int]] = {}
         self._skipped = 0
         self._hints: set[str] = set()
         self._next = time.monotonic() + PROGRESS_SECONDS
 
     def skip(self, error: InvalidSample) -> None:
-        """Print one of the first wrong samples, and each hint once."""
+        """Print one of the first wrong samples, or each different problem of a live source.
+
+        Each hint is printed once.
+        """
         self._skipped += 1
-        if self._skipped <= SHOWN:
+        like_it = self._like_it(error.sentence) if self._live else 0
+        if like_it is not None and (self._live or self._skipped <= SHOWN):
             new = error.hint not in self._hints
             self._hints.add(error.hint)
             what = "" if isinstance(error, Hint) else "skipped a sample: "
-            say(f"{what}{error if new else error.sentence}", err=True)
+            more = f" (and {like_it:,} like it)" if like_it else ""
+            say(f"{what}{error if new else error.sentence}{more}", err=True)
+
+    def _like_it(self, sentence: str) -> int | None:
+        """Return how many problems of this kind were not printed; None to go on counting."""
+        kind = VALUE.sub("…", sentence)
+        shown, count = self._said.pop(kind, (-math.inf, 0))
+        now = time.monotonic()
+        is_due = now - shown >= AGAIN_SECONDS
+        if len(self._said) >= MOST_KINDS:
+            del self._said[next(iter(self._said))]
+        self._said[kind] = (now, 0) if is_due else (shown, count + 1)
+        return count if is_due else None
 
     def note(self, note: str) -> None:
         say(f"{self._source}: {note}", err=True)
@@ -58,7 +87,11 @@ class RunNotes:
             self.note(f"at line {counts.lines:,}, {kept} kept{skipped}")
 
     def end(self) -> None:
-        if self._skipped > SHOWN:
+        if self._live:
+            more = sum(count for _, count in self._said.values())
+            if more:
+                say(f"… and {more:,} more like these", err=True)
+        elif self._skipped > SHOWN:
             say(f"… and {self._skipped - SHOWN:,} more", err=True)
 
 
@@ -67,13 +100,17 @@ GO_ON = Annotated[
 ]
 
 
-def asking(yes: bool, source: str) -> Callable[[str], bool]:
-    """Return a function that asks whether to go on; without a terminal, the answer is no."""
+def asking(yes: bool, source: str, name: str) -> Callable[[str], bool]:
+    """Return a function that asks whether to go on; without a terminal, the answer is no.
+
+    Args:
+        name: The source's name in the question, without a secret.
+    """
 
     def on_doubt(said: str) -> bool:
         if not yes and (source == "-" or not sys.stdin.isatty()):
             return False
-        say(f"{source_name(source)}: {said}", err=True)
+        say(f"{name}: {said}", err=True)
         return yes or typer.confirm("Go on, and spend ε on them?", err=True)
 
     return on_doubt
@@ -95,7 +132,9 @@ def run_topic(
         from crowdml.device.sources.mqtt import Broker, Discovery, client_of, listen
     client = client_of(device, address.topic)
     home = Discovery(client, device.identity.task) if discovery else None
-    broker = Broker(address, client, authorities, home.availability if home else None)
+    availability = home.availability if home else None
+    keeps_state = is_choice if intake and isinstance(intake.format, StateStream) else None
+    broker = Broker(address, client, authorities, availability, keeps_state=keeps_state)
     with asked_to_stop() as stop:
         return listen(
             device,

@@ -14,7 +14,7 @@ from crowdml.device.sources.address import (
 )
 from crowdml.device.sources.feed import MOST_BAD, SourceCounts, feed
 from crowdml.device.sources.form import SampleForm
-from crowdml.device.sources.formats import APP_FORMATS
+from crowdml.device.sources.formats import APP_FORMATS, StateStream, is_choice
 from crowdml.device.sources.inputs import read_inputs
 from crowdml.device.sources.intake import Hint, Intake
 from crowdml.device.sources.listener import Listener
@@ -36,10 +36,12 @@ __all__ = [
     "Pipe",
     "SampleForm",
     "SourceCounts",
+    "StateStream",
     "TopicAddress",
     "features_of",
     "feed",
     "is_address",
+    "is_choice",
     "read_address",
     "read_inputs",
     "read_listen_address",

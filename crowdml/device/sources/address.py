@@ -51,7 +51,10 @@ def read_address(source: str) -> TopicAddress:
 
 @dataclass(frozen=True)
 class ListenAddress:
-    """Hold where to listen, and what a sender must know: a path, or a user and a password."""
+    """Hold where to listen, and what a sender must know: a path, or a user and a password.
+
+    As a text, it has neither the path nor the password.
+    """
 
     scheme: str
     host: str
@@ -59,6 +62,11 @@ class ListenAddress:
     path: str = field(default="", repr=False)
     user: str | None = None
     password: str | None = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        user = f"{self.user}:…@" if self.user else ""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{user}{host}:{self.port}{'/…' if self.path else ''}"
 
     @property
     def secure(self) -> bool:
@@ -79,6 +87,8 @@ def read_listen_address(source: str) -> ListenAddress:
     >>> address = read_listen_address("http://0.0.0.0:8000/secret")
     >>> address.host, address.port, address.path
     ('0.0.0.0', 8000, 'secret')
+    >>> print(address, read_listen_address("http://ann:secret@[::]:8000"))
+    http://0.0.0.0:8000/… http://ann:…@[::]:8000
     """
     expected = "http://[user:password@]HOST:PORT[/PATH]"
     scheme, host, port, user, password, path = _parts(source, "a port's address", expected)
@@ -93,6 +103,10 @@ class PhoneAddress:
 
     host: str
     port: int
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"phyphox://{host}:{self.port}"
 
 
 def read_phone_address(source: str) -> PhoneAddress:

@@ -10,15 +10,16 @@ import msgspec
 
 from crowdml.device.agreement import Agreement
 from crowdml.device.outcome import Outcome
+from crowdml.device.sources.app_sensor import sensor_for_app
 from crowdml.device.sources.feed import SourceCounts
 from crowdml.device.sources.first_rows import LiveRowsCheck
 from crowdml.device.sources.formats import APP_FORMATS, SECOND, Batch, SensorLogger, settings_link
+from crowdml.device.sources.message_hints import MessageHints
 from crowdml.device.sources.sensing import TakenSample, rarer
-from crowdml.device.sources.stream import SKEW, Label, Stream, StreamMemory
+from crowdml.device.sources.stream import MOST_LABELS, SKEW, Label, Stream, StreamMemory
 from crowdml.device.storage import DeviceStore, Position, TakenBefore, Trail
 from crowdml.device.values import label_of
 from crowdml.errors import DeviceError, DoubtfulRows, InvalidInput, InvalidSample
-from crowdml.protocol import Sensor, Terms
 
 MOST_STREAMS = 20
 MOST_HELD = 50_000
@@ -44,6 +45,9 @@ class Intake:
         every: Seconds from one sample to the next, if more than the task has.
         clock: The time in nanoseconds.
         on_skip: Called with what was wrong with a message.
+
+    Attributes:
+        ended: Whether the device has ended, so that no more messages are taken.
     """
 
     def __init__(
@@ -56,18 +60,20 @@ class Intake:
     ) -> None:
         self.counts = SourceCounts(0)
         self.clock = clock
+        self.ended = False
         self._store = store
         self._on_skip = on_skip
         self._lock = threading.Lock()
         self._news = threading.Event()
         self._agree()
-        sensor = _sensor(self._agreement.terms, format)
+        sensor = sensor_for_app(self._agreement.terms, format)
         self.format = APP_FORMATS[format](sensor.kind)
         self._sensor = rarer(sensor, every)
         self._streams: dict[str, Stream] = {}
         self._rows_check = LiveRowsCheck(store, format)
         self._doubtful_samples: list[tuple[str, Stream, TakenSample]] = []
-        self._barren = 0
+        self._hints = MessageHints(self.format.advice, MESSAGES_WITHOUT_READING)
+        self._set_labels: dict[int, str | None] = {}
         self._changed = self.clock()
 
     def setup_link(self, url: str) -> str:
@@ -77,6 +83,13 @@ class Intake:
         return settings_link(self._sensor.kind, self._sensor.rate, url)
 
     # Labels
+
+    @property
+    def has_room(self) -> bool:
+        """Return whether the next sample can be kept."""
+        with self._lock:
+            self._agree()
+            return self._has_room()
 
     @property
     def label(self) -> str | None:
@@ -157,6 +170,8 @@ class Intake:
 
     def flush_if_quiet(self) -> None:
         """Call `flush` if no message has come for the time that readings wait."""
+        with self._lock:
+            self._note_label()
         if self.clock() - self._changed > self.format.lateness * SECOND:
             self.flush()
 
@@ -173,7 +188,7 @@ class Intake:
 
     def _take(self, batch: Batch) -> Outcome:
         self._agree()
-        if self._ended:
+        if self._ended or self.ended:
             return Outcome.ENDED
         if self.doubt:
             return Outcome.FULL
@@ -193,17 +208,10 @@ class Intake:
         self._changed = self.clock()
         self._drain(batch.stream, stream)
         self.counts.lines += 1
-        self._barren = 0 if batch.readings else self._barren + bool(batch.foreign)
-        if self._barren == MESSAGES_WITHOUT_READING:
-            self._barren = 0
-            problems.append(
-                InvalidSample(
-                    f"nothing for this task came in the last {MESSAGES_WITHOUT_READING} messages, "
-                    f"which have {', '.join(batch.foreign)[:200]}. {self.format.advice}."
-                )
-            )
-        if problems:
-            raise Hint(str(problems[0]))
+        known = stream.memory.label is not None or bool(self._set_labels)
+        hint = self._hints.hint(batch, known)
+        if problems or hint:
+            raise Hint(str(problems[0]) if problems else hint or "")
         return Outcome.COLLECTED
 
     def _stream(self, path: str) -> Stream:
@@ -218,29 +226,37 @@ class Intake:
             count = self._agreement.terms.features.count
             stream = Stream(self._sensor, count, self.format.lateness, memory or None)
             self._streams[path] = stream
-        current = self._store.streams.label
-        if current:
-            stream.command(current.at, self._read_label(current.label or ""))
+        self._note_label()
+        for at, label in self._set_labels.items():
+            stream.command(at, self._read_label(label or ""))
         return stream
+
+    def _note_label(self) -> None:
+        """Remember the current label: an app may be away while a person sets several labels."""
+        if current := self._store.streams.label:
+            self._set_labels[current.at] = current.label
+            if len(self._set_labels) > MOST_LABELS:
+                del self._set_labels[min(self._set_labels)]
 
     # Samples
 
     def _drain(self, path: str, stream: Stream, everything: bool = False) -> bool:
         """Keep the samples that are due; return False without room for more."""
-        room, n_kept = self._has_room() and not self.doubt, self.counts.kept
+        room, n_kept = self._has_room(), self.counts.kept
         if room:
             for taken in stream.drain(everything):
                 for sample in taken:
                     self._keep(path, stream, sample)
-                room = self._has_room() and not self.doubt
+                room = self._has_room()
                 if not room:
                     break
         if self.format.forgotten or self.counts.kept > n_kept:
-            self._store.streams.write(path, msgspec.msgpack.encode(stream.memory))
+            self._store.streams.write(path, stream.encoded(self.format.forgotten))
         return room
 
     def _has_room(self) -> bool:
-        return self._store.n_samples < self._agreement.terms.collection.buffer
+        room = self._store.n_samples < self._agreement.terms.collection.buffer
+        return room and not self.doubt
 
     def _keep(self, path: str, stream: Stream, sample: TakenSample) -> None:
         if not self._rows_check.check_before_checkin(self._agreement.terms, sample.x):
@@ -254,7 +270,7 @@ class Intake:
             return self._on_skip(error)
         known_by = f"{path}\n{sample.time!r}\n".encode() + sample.x.tobytes()
         mark = self._trail.mark(sha256(known_by).hexdigest())
-        document = msgspec.msgpack.encode(stream.memory)
+        document = stream.encoded(self.format.forgotten)
         position = Position(path, 0, "", mark, document)
         most = self._agreement.terms.collection.buffer
         try:
@@ -278,20 +294,3 @@ class Intake:
             self._agreement = Agreement(identity)
             self._ended = identity.ended
             self._trail = Trail(self._store.account, identity.task)
-
-
-def _sensor(terms: Terms, format: str) -> Sensor:
-    """Return the task's sensor, if such an app has it."""
-    sensor = terms.features.sensor
-    if sensor is None or sensor.registered.typed_in:
-        raise InvalidInput(
-            "readings need a task with [features.sensor] that has readings, found none. "
-            "Give the features themselves."
-        )
-    if sensor.kind not in APP_FORMATS[format].kinds:
-        have = sorted(name for name, kind in APP_FORMATS.items() if sensor.kind in kind.kinds)
-        raise InvalidInput(
-            f"the task reads {sensor.kind}, which {format} does not have. "
-            f"Use one of {', '.join(have) or 'none'}, or a CSV file with --readings."
-        )
-    return sensor

@@ -56,7 +56,8 @@ class Listener(MessageReceiver):
         return True
 
     def close(self) -> None:
-        """Accept no more messages, and answer the messages that have arrived."""
+        """Take no more messages, also on open connections, and answer those that have arrived."""
+        self.closed = True
         self._server.shutdown()
         self.wait_for_answers(TIMEOUT)
         self._server.server_close()
@@ -117,6 +118,7 @@ class RequestHandler(BaseHTTPRequestHandler):
         body = self.rfile.read(size)
         if self._is_allowed():
             with self.receiver.answering():
+                self.close_connection |= self.receiver.closed
                 self._answer(*self.receiver.answer(body))
 
     def do_GET(self) -> None:

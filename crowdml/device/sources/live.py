@@ -1,5 +1,7 @@
 """Run a live source until somebody stops it, and check in meanwhile."""
 
+import math
+import time
 from collections.abc import Callable
 from typing import Protocol
 
@@ -9,6 +11,9 @@ from crowdml.device.sources.intake import Intake
 
 PULSE = 0.5
 """Seconds between two checks for other work while no message arrives."""
+
+LAST_WORD = 60.0
+"""Seconds after the end for which a source stays open, so that the app can be told about it."""
 
 
 class LiveSource(Protocol):
@@ -20,6 +25,11 @@ class LiveSource(Protocol):
 
     def close(self) -> None: ...
 
+    @property
+    def end_is_known(self) -> bool:
+        """Return whether the app was told that the task is over, or cannot be told."""
+        ...
+
 
 def run_live(
     device: Device,
@@ -28,6 +38,7 @@ def run_live(
     stopped: Callable[[], bool] = lambda: False,
     wait: float = 0.0,
     on_doubt: Callable[[str], bool] = lambda said: False,
+    clock: Callable[[], float] = time.monotonic,
 ) -> SourceCounts:
     """Take messages and check in, until stopped, or until the source or the task has ended.
 
@@ -35,13 +46,19 @@ def run_live(
         wait: Seconds to keep retrying a check-in once the source has ended.
         on_doubt: Called before the first check-in, if most rows cannot be in the task's units or
             nearly all are the same; returns whether to go on.
+        clock: Seconds that never go back.
 
     Raises:
         DoubtfulRows: `on_doubt` has answered no. Nothing was spent, and none of the rows is kept.
     """
     counts, before, goes_on = intake.counts, device.n_answered, True
+    closes = -math.inf if device.ended else math.inf
     try:
-        while goes_on and not (stopped() or device.ended):
+        while goes_on and not stopped():
+            if device.ended:
+                intake.ended, closes = True, min(closes, clock() + LAST_WORD)
+                if source.end_is_known or clock() >= closes:
+                    break
             goes_on = source.poll(PULSE)
             intake.flush_if_quiet()
             intake.resolve_doubt(on_doubt)

@@ -19,6 +19,7 @@ FULL = (
     "This device has no room for more samples until it has reached its server, or its limit on ε "
     "is raised."
 )
+STOPPED = "This device is stopping: send the message again later."
 ENDED = "The task is over for this device: you can stop recording."
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><title>crowdml device</title>
@@ -51,6 +52,8 @@ class MessageReceiver:
     Attributes:
         url: Return the address for the app at this moment; empty to show what a browser asked for.
         port: The port on which requests come.
+        closed: Whether no more messages are taken.
+        end_is_known: Whether an app was told that the task is over.
     """
 
     def __init__(
@@ -61,6 +64,7 @@ class MessageReceiver:
     ) -> None:
         self.url: Callable[[], str] = str
         self.port = address.port
+        self.closed = self.end_is_known = False
         self._address = address
         self._intake = intake
         self._on_skip = on_skip
@@ -103,6 +107,8 @@ class MessageReceiver:
 
     def answer(self, body: bytes) -> tuple[int, str]:
         """Take a message in, and return the status and the text of its answer."""
+        if self.closed:
+            return (KNOW, ENDED) if self._intake.ended else (503, STOPPED)
         try:
             outcome = self._intake.take(body)
             if doubt := self._intake.doubt:
@@ -116,10 +122,14 @@ class MessageReceiver:
             return KNOW if "clock" in str(error) else 400, str(error)
         except DeviceError as error:
             self._on_skip(InvalidSample(str(error)))
+            self.end_is_known = True
             return KNOW, str(error)
         if outcome is Outcome.FULL:
             return KNOW, FULL
-        return (KNOW, ENDED) if outcome is Outcome.ENDED else (200, "[]")
+        if outcome is Outcome.ENDED:
+            self.end_is_known = True
+            return KNOW, ENDED
+        return 200, "[]"
 
     def page(self, url: str) -> str:
         """Return the page that a browser shows at the address."""

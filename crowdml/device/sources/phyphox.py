@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from crowdml.device.outcome import Outcome
 from crowdml.device.sources.formats import SECOND, Phyphox
-from crowdml.device.sources.intake import Intake
+from crowdml.device.sources.intake import Hint, Intake
 from crowdml.device.waiting import Waiting
 from crowdml.errors import InvalidInput, InvalidSample
 
@@ -22,6 +22,13 @@ QUIET = 5
 """Answers without new readings, after which whole buffers are requested, as they may be cleared."""
 
 PERIOD = 1.0
+
+RECENT = 600 * SECOND
+"""The readings that are fetched of a phone that has too many for one answer."""
+
+
+class _TooLarge(InvalidInput):
+    """Report an answer of more than `LARGEST` bytes."""
 
 
 class PhyphoxPhone:
@@ -50,6 +57,8 @@ class PhyphoxPhone:
         self._session: str | None = None
         self._quiet = 0
         self._failed = False
+        self._start = 0
+        self._is_full = self._said_full = False
         self._next = time.monotonic()
 
     def poll(self, seconds: float) -> bool:
@@ -58,18 +67,39 @@ class PhyphoxPhone:
             time.sleep(min(rest, seconds))
         if time.monotonic() >= self._next and self._waiting.due:
             self._next = time.monotonic() + self._period
-            self._attempt()
+            if self._has_room():
+                self._attempt()
         return True
 
     def close(self) -> None:
         pass
+
+    @property
+    def end_is_known(self) -> bool:
+        return True  # nothing can be shown in phyphox
+
+    def _has_room(self) -> bool:
+        """Return whether the buffer has room; log once that it has none, and that it has again."""
+        if self._is_full:
+            self._intake.flush()  # use the readings that wait in this process
+            self._is_full = not self._intake.has_room
+            if self._is_full != self._said_full and not self._intake.doubt:
+                self._said_full = self._is_full
+                full = "the buffer is full: what phyphox has waits on the phone."
+                logger.warning(full if self._is_full else "the buffer has room again.")
+        return not self._is_full
 
     def _attempt(self) -> None:
         try:
             if not self._configured:
                 self._format.configure(self._get("/config"))
                 self._configured = True
-            self._take(self._get(self._query()))
+            try:
+                body = self._get(self._query())
+            except _TooLarge:
+                self._leave_out_the_oldest()
+                body = self._get(self._query())
+            self._take(body)
             self._waiting.clear()
             self._failed = False
         except InvalidInput as error:
@@ -83,13 +113,37 @@ class PhyphoxPhone:
         if batch.session != self._session:
             first, self._session = self._session is None, batch.session
             if not first:
-                self._configured = False
+                self._configured, self._start = False, 0
                 logger.warning("phyphox has begun a new session.")
             if not batch.whole:
                 return  # the answer belongs to another session: ask again
         self._quiet = 0 if batch.readings else self._quiet + self._format.measuring
-        if self._intake.take(body) is Outcome.FULL:
-            logger.warning("the buffer is full: what phyphox has waits on the phone.")
+        try:
+            self._intake.take(body)
+        except Hint as hint:
+            self._on_skip(hint)
+        self._is_full = not self._intake.has_room
+
+    def _leave_out_the_oldest(self) -> None:
+        """Ask for the newest reading, and begin some minutes before it."""
+        times, values = self._format.buffers
+        newest_only = "&".join(map(quote, (times, *values)))
+        batch = self._format.parse(self._get(f"/get?{newest_only}"), self._intake.clock())
+        if batch.session != self._session:
+            self._session, self._start = batch.session, 0
+        known = max(self._intake.newest(f"phyphox:{self._session}") or 0, self._start)
+        start = batch.latest - RECENT
+        if start <= known:
+            raise InvalidInput(
+                f"phyphox must answer with at most {LARGEST:,} bytes, found more in the last "
+                f"{RECENT // SECOND // 60} minutes. Lower the rate of the sensor."
+            )
+        logger.warning(
+            f"phyphox has more than {LARGEST / 2**20:.3g} MiB of new readings: "
+            f"{(start - known) / SECOND / 60:.1f} minutes are left out, and the last "
+            f"{RECENT // SECOND // 60} minutes are read."
+        )
+        self._start = start
 
     def _query(self) -> str:
         """Ask for new values, or for whole buffers if they may have been cleared."""
@@ -97,6 +151,8 @@ class PhyphoxPhone:
         newest = None
         if self._session is not None and self._quiet < QUIET:
             newest = self._intake.newest(f"phyphox:{self._session}")
+            if self._start > (newest or 0):
+                newest = self._start
         else:
             self._quiet = 0
         since = "full" if newest is None else f"{newest / SECOND:.9f}"
@@ -113,11 +169,13 @@ class PhyphoxPhone:
             body = answer.read(LARGEST + 1)
         finally:
             connection.close()
-        if answer.status != 200 or len(body) > LARGEST:
+        if answer.status != 200:
             raise InvalidInput(
                 f"phyphox at {self._host}:{self._port} must answer {path.partition('?')[0]} with "
-                f"200, found {answer.status} and {len(body):,} bytes."
+                f"200, found {answer.status}."
             )
+        if len(body) > LARGEST:
+            raise _TooLarge(f"an answer must have at most {LARGEST:,} bytes, found more.")
         return body
 
     def _fail(self, what: str) -> None:

@@ -29,7 +29,8 @@ class StreamMemory(msgspec.Struct, array_like=True):
         newest: The time of the newest reading that was used; older ones come too late.
         horizon: The newest time of any reading.
         labelled: The time from which the current label counts.
-        commanded: When a command set the label that was last applied here.
+        commanded: When a command set the label that was last applied here, by this machine's
+            clock.
         begun: The earliest time of the current session, if another session came before.
     """
 
@@ -63,27 +64,54 @@ class Stream:
         self._lateness = round(lateness * SECOND)
         self._memory = memory or StreamMemory()
         self._sensing = Sensing(sensor, count, self._memory.sensing)
+        self._commands: dict[int, Label] = {}
 
     @property
     def memory(self) -> StreamMemory:
         self._memory.sensing = self._sensing.memory
         return self._memory
 
+    def encoded(self, with_held: bool) -> bytes:
+        """Return the memory to store; without held readings, these have to be read again."""
+        memory = self.memory
+        if not with_held:
+            memory = msgspec.structs.replace(memory, held={}, horizon=memory.newest)
+        return msgspec.msgpack.encode(memory)
+
     @property
     def n_held(self) -> int:
         return len(self._memory.held)
 
     def command(self, at: int, label: Label) -> None:
-        """Apply a label that was set on this machine; if the clock is far off, from now on."""
+        """Remember a label that was set on this machine, until readings show the stream's clock.
+
+        Args:
+            at: When the label was set, in nanoseconds of this machine's clock.
+        """
+        if at > self._memory.commanded and len(self._commands) < MOST_LABELS:
+            self._commands[at] = label
+
+    def _apply_commands(self, batch: Batch, horizon: int) -> None:
+        """Apply the labels that were set on this machine; `horizon` is that before the batch.
+
+        A clock of the day has no offset: a label counts from its time on, or from now on if the
+        clock is far off. Other clocks stop while the app is paused, so a label counts from the
+        moment at which it was set, but never for readings that came before it, nor later than for
+        the next reading.
+        """
         memory = self._memory
-        if at <= memory.commanded:
-            return
-        first, memory.commanded = memory.commanded < 0 and memory.horizon < 0, at
-        time = at - memory.offset
-        if first:
-            memory.label, memory.labelled = label, -1
-        else:
-            self._set(time if time - memory.horizon < SKEW else memory.horizon + 1, label)
+        if not batch.readings and (memory.offset or horizon < 0):
+            return  # nothing shows the current time of the stream's clock
+        clock_of_day = not (memory.offset or batch.offset)
+        for at in sorted(self._commands):
+            label, first = self._commands.pop(at), memory.commanded < 0 and horizon < 0
+            time, memory.commanded = at - memory.offset, at
+            if not clock_of_day:
+                self._set(min(max(time, horizon + 1), memory.horizon + 1), label)
+            elif first:
+                memory.label, memory.labelled = label, -1
+            else:
+                self._set(time if time - horizon < SKEW else horizon + 1, label)
 
     def accept(self, batch: Batch, read_label: Callable[[str], Label], usual: Label) -> None:
         """Read a message; `usual` is the label at the beginning of a new session."""
@@ -94,12 +122,15 @@ class Stream:
             memory = self._memory
         if times:
             memory.origin = batch.origin if memory.origin is None else memory.origin
-            if abs(batch.offset - memory.offset) > LARGEST_OFFSET_ERROR:
+            moved = abs(batch.offset - memory.offset) > LARGEST_OFFSET_ERROR
+            if moved and batch.running:
                 memory.offset = batch.offset
         if events := [*times, *(event.time for event in batch.labels)]:
             self._follow_session(batch.session, min(events), usual)
+        horizon = memory.horizon
         if times:
             memory.horizon = max(memory.horizon, *times)
+        self._apply_commands(batch, horizon)
         for time, value in batch.readings:
             if time > memory.newest:
                 memory.held.setdefault(time, value)

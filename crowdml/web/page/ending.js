@@ -8,14 +8,19 @@ import { predict } from "./trial.js";
 /** @import { Device } from "../index.js" */
 /** @import { Kept, PublicResults, Sent } from "../types.js" */
 
+/** Milliseconds until the server is asked again, while there are no results. */
+const RETRY = 60_000;
+
 export class Ending {
   #device;
   #form = element("trial", HTMLFormElement);
   /** @type {Kept} */
   #kept = {};
   #asked = false;
-  #offline = false;
+  #unreachable = false;
   #goesOn;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #retry;
 
   /**
    * @param {Device} device
@@ -29,7 +34,9 @@ export class Ending {
       predict(this.#form, any("prediction"), () => this.#model());
     });
     any("keep").addEventListener("click", () => this.#keep().catch(complain));
-    addEventListener("online", () => this.#ask().catch(complain));
+    addEventListener("online", () => {
+      if (this.#asked) this.#show().catch(complain);
+    });
   }
 
   /** @param {readonly Sent[]} history */
@@ -38,8 +45,16 @@ export class Ending {
     this.#write(history);
     if (this.#asked) return;
     this.#asked = true;
+    await this.#show();
+  }
+
+  /** Ask the server and write its results; ask again in a minute while there are none. */
+  async #show() {
+    clearTimeout(this.#retry);
     await this.#ask();
-    this.#write(history);
+    this.#write(await this.#device.history());
+    if (this.#kept.results) return;
+    this.#retry = setTimeout(() => this.#show().catch(complain), RETRY);
   }
 
   /** Ask the server for the results; without a network, the page keeps the earlier ones. */
@@ -48,10 +63,11 @@ export class Ending {
       const { url, task } = this.#device.identity;
       const results = await publicResults(url, task);
       this.#kept = await this.#device.kept({ results });
+      this.#unreachable = false;
       if (!results.final) this.#goesOn();
     } catch (error) {
       if (!(error instanceof Unreachable)) throw error;
-      this.#offline = true;
+      this.#unreachable = true;
     }
   }
 
@@ -61,13 +77,21 @@ export class Ending {
     const mine = history.flatMap(({ version }) => version ?? []).sort((a, b) => a - b);
     const became = results ? describeContribution(mine, results) : [];
     if (results?.version && became.length < 2) became.push(errorNow(results));
-    put("learnt", results ? learnt(results) : this.#offline ? say("Asks the server as soon as there is a network.") : say("Asking the server …"));
+    put("learnt", results ? learnt(results) : this.#waiting());
     put("became", became.map((each) => say(each)).join(" "));
     const nothing = results?.version === 0;
     any("trial-card").hidden = any("keep-card").hidden = nothing;
     any("keep").hidden = model !== undefined && results?.final !== false;
     put("keep", model === undefined ? say("Keep it on this device") : say("Keep the newest one"));
     put("kept", model === undefined ? "" : say("It is on this device now, and you can try it without a network."));
+  }
+
+  /** Return what is shown while there are no results. */
+  #waiting() {
+    if (!this.#unreachable) return say("Asking the server …");
+    return navigator.onLine
+      ? say("The server cannot be reached. Asks again in a minute.")
+      : say("Asks the server as soon as there is a network.");
   }
 
   async #keep() {

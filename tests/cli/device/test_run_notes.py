@@ -4,8 +4,9 @@ from typing import Any, cast
 
 import pytest
 
-from crowdml.cli.device.run_notes import SHOWN, RunNotes
+from crowdml.cli.device.run_notes import MOST_KINDS, SHOWN, RunNotes
 from crowdml.device import Device, Outcome, SourceCounts
+from crowdml.device.sources import Hint
 from crowdml.device.sources.feed import _add
 from crowdml.device.sources.first_rows import FirstRowsCheck
 from crowdml.errors import InvalidSample
@@ -20,6 +21,33 @@ def test_a_hint_for_all_lines_is_said_once(capsys: pytest.CaptureFixture[str]) -
     assert said.count("semicolons") == 1
     assert said.count("no number.") == SHOWN
     assert said.endswith("… and 3 more\n")
+
+
+def test_a_live_source_shows_each_problem_once_an_hour(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Let a device run for a day: a new problem is shown, however many there were before."""
+    now = [0.0]
+    monkeypatch.setattr("crowdml.cli.device.run_notes.time.monotonic", lambda: now[0])
+    notes = RunNotes("http://0.0.0.0:8000", live=True)
+    for hour in range(3):
+        for n in range(20):
+            now[0] = 4000.0 * hour + n
+            notes.skip(InvalidSample(f"message {n}: x must be 4 numbers, found {n / 7}."))
+    notes.skip(InvalidSample("the buffer is full."))
+    notes.skip(Hint("no label is set."))
+    assert capsys.readouterr().err.splitlines() == [
+        "skipped a sample: message 0: x must be 4 numbers, found 0.0.",
+        "skipped a sample: message 0: x must be 4 numbers, found 0.0. (and 19 like it)",
+        "skipped a sample: message 0: x must be 4 numbers, found 0.0. (and 19 like it)",
+        "skipped a sample: the buffer is full.",
+        "no label is set.",
+    ]
+    notes.end()
+    assert capsys.readouterr().err == "… and 19 more like these\n"
+    for n in range(1000):
+        notes.skip(InvalidSample(f"{chr(0x4E00 + n)}."))
+    assert len(notes._said) <= MOST_KINDS
 
 
 def test_a_long_source_shows_how_far_it_is(

@@ -50,6 +50,11 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "device"
 
 
+def buffered() -> dict[str, str]:
+    """Return the environment of a service, where Python buffers what is written to a pipe."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+
+
 @contextmanager
 def running(
     file: Path, source: str, *options: str, stdout: int = subprocess.PIPE
@@ -57,7 +62,9 @@ def running(
     """Run the command until the end of the block, then let SIGTERM end it in good order."""
     command = [sys.executable, "-m", "crowdml", "device", "run", "--file", str(file)]
     command += ["--source", source, "--format", *(options or ("sensor-logger",))]
-    process = subprocess.Popen(command, stdout=stdout, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, stdout=stdout, stderr=subprocess.PIPE, text=True, env=buffered()
+    )
     try:
         yield process
     finally:
@@ -147,6 +154,13 @@ def test_the_terminal_shows_the_address_as_a_qr_code(file: Path) -> None:
             assert segno.make(link, error="m").svg_inline(scale=5, border=3, light="#fff") in page
     with suppress(OSError):
         os.close(ours)
+
+
+def test_the_address_is_printed_at_once_into_a_pipe(file: Path) -> None:
+    """Check what a service's journal shows while the device listens."""
+    with running(file, f"http://127.0.0.1:{free_port()}") as process:
+        assert process.stdout
+        assert select.select([process.stdout], [], [], 60.0)[0], "nothing was written"
 
 
 def test_no_qr_code_where_output_is_not_a_terminal(file: Path) -> None:

@@ -1,6 +1,7 @@
 """Test the check of the first rows of a sensor app, before anything is spent on them."""
 
 import http.client
+import os
 import subprocess
 import sys
 import threading
@@ -299,9 +300,11 @@ def server() -> Iterator[tuple[Puppet, str]]:
 
 def crowdml(file: Path, *options: str) -> "subprocess.Popen[str]":
     command = [sys.executable, "-m", "crowdml", "device", "run", "--file", str(file), *options]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     return subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=environment,
+    )  # fmt: skip
 
 
 def test_the_command_stops_with_exit_code_8(server: tuple[Puppet, str], tmp_path: Path) -> None:

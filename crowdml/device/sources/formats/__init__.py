@@ -10,7 +10,7 @@ from crowdml.device.sources.formats.owntracks import OwnTracks
 from crowdml.device.sources.formats.phyphox import Phyphox
 from crowdml.device.sources.formats.sensor_logger import SensorLogger
 from crowdml.device.sources.formats.sensor_logger_link import settings_link
-from crowdml.device.sources.formats.statestream import StateStream
+from crowdml.device.sources.formats.statestream import StateStream, is_choice
 from crowdml.device.sources.formats.termux import LONGEST_OBJECT, JsonObjects, Termux
 
 APP_FORMATS: dict[str, type[Format]] = {
@@ -29,5 +29,7 @@ __all__ = [
     "JsonObjects",
     "Phyphox",
     "SensorLogger",
+    "StateStream",
+    "is_choice",
     "settings_link",
 ]

@@ -36,6 +36,7 @@ class Batch(NamedTuple):
         whole: Whether these are all readings of the session, so that its clock can be seen to
             have begun anew.
         foreign: Names of sensors that the task does not read.
+        running: Whether the stream's clock runs, so that its newest reading shows its current time.
     """
 
     stream: str
@@ -46,6 +47,7 @@ class Batch(NamedTuple):
     offset: int = 0
     whole: bool = False
     foreign: tuple[str, ...] = ()
+    running: bool = True
 
     @property
     def latest(self) -> int:

@@ -23,7 +23,10 @@ class OwnTracks:
     sources: ClassVar = frozenset({"http", "mqtt"})
     lateness: ClassVar = 0.0
     forgotten: ClassVar = True
-    advice: ClassVar = "In OwnTracks, use the mode Move, which reports often"
+    advice: ClassVar = (
+        "In OwnTracks, switch off the encryption of payloads, and use the mode Move, which reports "
+        "the speed"
+    )
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
@@ -32,12 +35,13 @@ class OwnTracks:
         document = read_document(body, '{"_type": "location", "tst": seconds, "vel": km/h}')
         stream = f"owntracks:{topic}"
         if document.get("_type") != "location":
-            return Batch(stream, [])
+            encrypted = document.get("_type") == "encrypted"
+            return Batch(stream, [], foreign=("encrypted payloads",) if encrypted else ())
         time, speed = number_in(document.get("tst")), number_in(document.get("vel"))
         if not 0 <= time < LATEST:
             raise InvalidSample(
                 f"'tst' must be seconds since 1970, found {str(document.get('tst'))[:40]!r}."
             )
         if math.isnan(speed) or speed < 0:  # a speed below 0 is unknown
-            return Batch(stream, [])
+            return Batch(stream, [], foreign=("locations without vel",))
         return Batch(stream, [SensorReading(round(time * SECOND), speed / 3.6)], origin=0)

@@ -47,8 +47,8 @@ class Phyphox:
     kinds: ClassVar = frozenset(INPUTS)
     sources: ClassVar = frozenset({"phyphox"})
     lateness: ClassVar = 0.0
-    forgotten: ClassVar = True
-    advice: ClassVar = "In phyphox, open an experiment that records the sensor"
+    forgotten: ClassVar = False
+    advice: ClassVar = "In phyphox, open an experiment that records the sensor, and start it"
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
@@ -104,6 +104,8 @@ class Phyphox:
             origin=0,
             offset=arrival - max(readings).time if readings else 0,
             whole=found[self.buffers.times].get("updateMode") == "full",
+            foreign=() if readings else ("no new readings",),
+            running=self.measuring,
         )
 
 

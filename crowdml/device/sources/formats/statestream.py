@@ -11,6 +11,12 @@ CHOICES = ("input_select", "select")
 NO_STATE = ("", "unknown", "unavailable", "None")
 
 
+def is_choice(topic: str) -> bool:
+    """Return whether a topic has the state of an entity with which people choose an answer."""
+    *_, domain, _, last = ("", "", *topic.split("/"))
+    return last == "state" and domain in CHOICES
+
+
 class StateStream:
     """Read PREFIX/DOMAIN/ENTITY/state: a number is a reading, a choice is the label."""
 
@@ -26,7 +32,7 @@ class StateStream:
     def parse(self, body: bytes, arrival: int, topic: str = "") -> Batch:
         *_, domain, entity, last = ("", "", *topic.split("/"))
         state = body.decode(errors="replace").strip().strip('"')
-        if last == "state" and domain in CHOICES:
+        if is_choice(topic):
             text = "" if state in NO_STATE else state
             return Batch("statestream", [], (LabelEvent(arrival, text),))
         value = number_in(state)

@@ -10,6 +10,7 @@ import logging
 import ssl
 import time
 from collections import deque
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -66,6 +67,8 @@ class Broker:
         client: The name of the session.
         authorities: A file of certificates to trust in place of the system's.
         availability: A topic that says whether the device is there.
+        keeps_state: Whether a topic's retained message is its current state, which is read at
+            every connection; other retained messages are ignored.
 
     Attributes:
         ready: Whether it is connected and reads the topic.
@@ -78,8 +81,10 @@ class Broker:
         authorities: Path | None = None,
         availability: str | None = None,
         waiting: Waiting | None = None,
+        keeps_state: Callable[[str], bool] | None = None,
     ) -> None:
         self.address = address
+        self._keeps_state = keeps_state
         self.inbox: deque[TopicMessage] = deque()
         self._availability = availability
         self._waiting = waiting or Waiting()
@@ -154,7 +159,10 @@ class Broker:
         if reason.is_failure:
             return self._refused(reason)
         self._first = flags.session_present
-        options = SubscribeOptions(qos=1, retainHandling=SubscribeOptions.RETAIN_DO_NOT_SEND)
+        retained = SubscribeOptions.RETAIN_DO_NOT_SEND
+        if self._keeps_state:
+            retained = SubscribeOptions.RETAIN_SEND_ON_SUBSCRIBE
+        options = SubscribeOptions(qos=1, retainHandling=retained)
         try:
             client.subscribe(self.address.topic, options=options)
         except ValueError as error:
@@ -189,6 +197,10 @@ class Broker:
             client.publish(topic, payload, retain=True)
 
     def _on_message(self, client: Any, data: Any, message: mqtt.MQTTMessage) -> None:
+        if message.retain and not (self._keeps_state and self._keeps_state(message.topic)):
+            if message.mid:
+                client.ack(message.mid, message.qos)
+            return
         repeated = message.dup or self._first
         self._first = self._first and not message.mid
         self.inbox.append(

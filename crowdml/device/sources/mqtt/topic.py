@@ -160,8 +160,11 @@ class _AppReader:
                     return False
                 raise InvalidSample(NOT_KEPT.format(outcome=outcome))
         except InvalidSample as error:
-            self.counts.skipped += not isinstance(error, Hint)
-            self._on_skip(InvalidSample(f"message {self.counts.lines + 1}: {error}"))
+            if isinstance(error, Hint):
+                self._on_skip(error)
+            else:
+                self.counts.skipped += 1
+                self._on_skip(InvalidSample(f"message {self.counts.lines + 1}: {error}"))
         return True
 
 
