@@ -62,7 +62,8 @@ def loss_bound(rho: float, delta: float) -> float:
 
     The bound is ρ + √(2ρ)·Φ⁻¹(1 − δ/2). P and P′ are the probabilities of what is sent, with the
     true sample and with another sample. (ε, δ) does not give this bound: log P/P′ exceeds ε with a
-    probability above δ.
+    probability above δ. The bound is for certainty about the true value. Counts are whole numbers;
+    where they have more than 0.75 of ρ, the probability is up to 10·δ.
 
     One check-in: log P/P′ is normal with mean ρ and variance 2ρ, or smaller if the samples differ
     less. So it exceeds the bound with probability δ/2, and its negative even more rarely.

@@ -26,6 +26,14 @@ USUAL_CHECKINS = 20
 SLACK = 1 + 1e-9
 """Room for the rounding of sums of floats, so that ten times 0.1 is at most 1."""
 
+MANY_COUNTS, MORE_OFTEN = 0.75, 10
+"""Where counts have more than this share of the privacy, a bound is passed more often than δ.
+
+Counts are whole numbers, and the bound is for normal laws. With a share up to 0.75 it is passed
+with a probability of at most δ, and with any share of at most ten times δ, for ε up to 20 and every
+δ that a task may have (experiments/figures/certainty.py).
+"""
+
 MOST_SHARED = 1000
 """Shares are written as n of at most this many check-ins."""
 
@@ -92,10 +100,11 @@ class Promise:
         epsilon_per_reading: ε for one reading of the sensor, which may be in several samples.
         epsilon_over_checkins: ε for one unit in each of `checkins` check-ins: a check-in, or one
             of its samples.
-        bound: The most that log P/P′ becomes, which is ε; with a δ, except with probability δ.
+        bound: The most that log P/P′ becomes, which is ε; with a δ, except with `chance`.
         bound_of_one: The same for one check-in, or for a sample in one.
         shared: The most samples that one reading is in.
         delta: δ; 0 where the promise has none.
+        chance: The probability that log P/P′ passes `bound`, at most: δ or ten times δ.
         answers: The first two labels; empty where a number is predicted.
         tolerance: How far a predicted number may be off and still be right.
         directions: k; 0 for noise.
@@ -117,6 +126,7 @@ class Promise:
     bound_of_one: float
     shared: int
     delta: float
+    chance: float
     answers: tuple[str, ...]
     tolerance: float
     directions: int
@@ -161,6 +171,7 @@ class Promise:
             bound_of_one=loss.bound,
             shared=shared,
             delta=loss.delta,
+            chance=loss.delta * (MORE_OFTEN if mechanism.counts_share > MANY_COUNTS else 1),
             answers=terms.target.labels[:2],
             tolerance=terms.model.tolerance,
             directions=terms.privacy.directions,
