@@ -38,9 +38,10 @@ TASKS = [
     make_task("paused", **MOTION),
     make_task("stopped", **MOTION),
     make_task("typed", **TYPED),
+    make_task("named", features__count=2, features__names=["a", "b"]),
 ]
 PUBLIC = ("/", "/?q=zebra", "/privacy", "/program", "/nowhere", "/owner/sign-in")
-OWNER = ("/owner", "/owner/new", "/tasks/noisy/card")
+OWNER = ("/owner", "/owner/new", "/tasks/noisy/card", "/tasks/named/card")
 EACH = ("/tasks/{}", "/tasks/{}/join", "/join/{}", "/owner/tasks/{}")
 PATHS = [*PUBLIC, *OWNER, *(path.format(task.name) for path in EACH for task in TASKS)]
 
@@ -173,6 +174,8 @@ def test_numbers_are_written_as_the_reader_does(
     assert ("." if language == "en" else ",") in y
     card = text_of(pages["/tasks/noisy/card", language])
     assert re.search(r"(Features|Merkmale) \d+: [a-z]", card), "4. would be the fourth in German"
+    without = text_of(pages["/tasks/named/card", language])
+    assert re.search(r"(Features|Merkmale) 2: [A-Z]\w+: a, b\.", without), "no description"
     bar = pages["/tasks/noisy", language].body.decode().partition('<label for="updates">')[2]
     assert (
         " ".join(re.sub("<[^>]*>", "", bar.partition("</label>")[0]).split())
