@@ -76,3 +76,22 @@ def loss_bound(rho: float, delta: float) -> float:
     1.104
     """
     return rho - math.sqrt(2 * rho) * NormalDist().inv_cdf(delta / 2)
+
+
+MANY_COUNTS, MORE_OFTEN = 0.75, 10.0
+"""Where counts have more than this share of ρ, `loss_bound` may be passed ten times as often."""
+
+
+def chance_beyond(delta: float, counts_share: float) -> float:
+    """Return the probability that log P/P′ exceeds `loss_bound`, at most.
+
+    Counts are whole numbers, and the bound is for normal laws. This is computed for ε up to 20 and
+    for every δ that a task may have (experiments/figures/certainty.py).
+
+    Args:
+        counts_share: The share of ρ that counts have.
+
+    >>> chance_beyond(1e-6, 0.1), chance_beyond(1e-6, 1.0)
+    (1e-06, 1e-05)
+    """
+    return delta * MORE_OFTEN if counts_share > MANY_COUNTS else delta

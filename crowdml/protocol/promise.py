@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from crowdml.phrase import Phrase
-from crowdml.privacy import PRIVATE_UP_TO, Loss, Mechanism, Role, Unit
+from crowdml.privacy import PRIVATE_UP_TO, Loss, Mechanism, Role, Unit, chance_beyond
 from crowdml.protocol.figures import certainty, nearest
 from crowdml.protocol.sentences import LEAVES, LOST, LOST_IN_SHORT, sentences_of
 
@@ -25,14 +25,6 @@ USUAL_CHECKINS = 20
 
 SLACK = 1 + 1e-9
 """Room for the rounding of sums of floats, so that ten times 0.1 is at most 1."""
-
-MANY_COUNTS, MORE_OFTEN = 0.75, 10
-"""Where counts have more than this share of the privacy, a bound is passed more often than δ.
-
-Counts are whole numbers, and the bound is for normal laws. With a share up to 0.75 it is passed
-with a probability of at most δ, and with any share of at most ten times δ, for ε up to 20 and every
-δ that a task may have (experiments/figures/certainty.py).
-"""
 
 MOST_SHARED = 1000
 """Shares are written as n of at most this many check-ins."""
@@ -171,7 +163,7 @@ class Promise:
             bound_of_one=loss.bound,
             shared=shared,
             delta=loss.delta,
-            chance=loss.delta * (MORE_OFTEN if mechanism.counts_share > MANY_COUNTS else 1),
+            chance=chance_beyond(loss.delta, mechanism.counts_share),
             answers=terms.target.labels[:2],
             tolerance=terms.model.tolerance,
             directions=terms.privacy.directions,

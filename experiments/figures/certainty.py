@@ -83,8 +83,16 @@ def passed_by_counts(rho: float, labels: float, bound: float) -> float:
 def worst(
     delta: float, errors: float, labels: float, low: float, high: float, values: int
 ) -> float:
-    """Return the highest probability that the bound is passed, in units of δ, for ε in a range."""
-    every = np.geomspace(rho_of(low, delta), rho_of(high, delta), values)
+    """Return the highest probability that the bound is passed, in units of δ, for ε in a range.
+
+    Where only errors are counted, the highest values are at `peaks`: there an error count of k just
+    passes the bound.
+    """
+    least, most = rho_of(low, delta), rho_of(high, delta)
+    peaks = (1 + 1e-9) * (NORMAL.inv_cdf(delta / 2) / np.arange(1, 1000)) ** 2 / 2
+    every = np.concatenate(
+        [np.geomspace(least, most, values), peaks[(peaks > least) & (peaks < most)]]
+    )
     bounds = (Loss(rho=rho, delta=delta).bound for rho in every.tolist())
     found = (passed(rho, errors, labels, b) for rho, b in zip(every.tolist(), bounds, strict=True))
     return max(found) / delta

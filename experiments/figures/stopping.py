@@ -417,7 +417,9 @@ def print_roles(_: int) -> None:
             "the first, of a new name that suits": (1.0, 1.0),
         }
         for numbers, (pace, each) in paces.items():
-            share = share_of_window(0.022, pace, roles.evaluators)
+            # With one number, a device whose check-in trains can only stay silent.
+            silent = checkins == 1 and "new name" not in numbers
+            share = share_of_window(0.022, each if silent else pace, roles.evaluators)
             row(checkins, numbers, f"{pace:.2f}", f"{each:.2f}", f"{share:.1%} of the window")
 
 
