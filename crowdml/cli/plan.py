@@ -275,7 +275,7 @@ def _show_pilot(advice: "OnPilot") -> None:
         Column(""),
         Column(""),
         Column("error", justify="right"),
-        Column("nine crowds in ten", justify="right"),
+        Column("range", justify="right"),
     ]
     table = Table(*columns, box=box.SIMPLE_HEAD)
     for name, error, spread in advice.figures:

@@ -17,6 +17,8 @@ from experiments.figures.forecasts import (
     simulated_errors,
     skew,
 )
+from experiments.figures.pilots import WORLDS as WORLDS_OF_PILOTS
+from experiments.figures.pilots import planned
 
 
 @pytest.mark.parametrize("case", CASES[2:5], ids=lambda case: case.name)
@@ -62,3 +64,10 @@ def test_as_many_devices_as_a_plan_asks_for_reach_the_target() -> None:
     *_, devices, reached, _ = row.split("|")
     assert int(devices) == 75
     assert float(reached.strip(" %")) >= 85
+
+
+def test_crowds_end_in_the_wide_range_of_a_plan_on_a_pilot() -> None:
+    """Check five crowds that start from one pilot. Seeded."""
+    found = planned(WORLDS_OF_PILOTS[0], 0, crowds=5)
+    assert all(found.low <= error <= found.high for error in found.errors)
+    assert 0.1 < found.high - found.low < 0.5
