@@ -91,7 +91,7 @@ def chance_beyond(delta: float, counts_share: float) -> float:
     Args:
         counts_share: The share of ρ that counts have.
 
-    >>> chance_beyond(1e-6, 0.1), chance_beyond(1e-6, 1.0)
-    (1e-06, 1e-05)
+    >>> chance_beyond(0.001, 0.1), chance_beyond(0.001, 1.0)
+    (0.001, 0.01)
     """
     return delta * MORE_OFTEN if counts_share > MANY_COUNTS else delta

@@ -98,13 +98,13 @@ def task_of(pilot: PilotSamples) -> Task:
     return Task.from_toml(TASK, start=start)
 
 
-def planned(world: World, seed: int, crowds: int) -> Found:
+def planned(world: World, seed: int, crowds: int, trials: int = 3) -> Found:
     """Plan on a pilot, and simulate crowds with new rows that start from the whole pilot."""
     rng = np.random.default_rng(seed)
     person = np.arange(ROWS) % world.people
     pilot = PilotSamples(*rows_of(world, person, rng), person)
     task = task_of(pilot)
-    own = pilot_advice(task, CROWD, pilot, seed=seed).own
+    own = pilot_advice(task, CROWD, pilot, trials=trials, seed=seed).own
     assert task.start is not None
     start = StartPoint(
         tuple(task.start.w.tolist()), task.start.distance or None, ROWS, pilot.n_people

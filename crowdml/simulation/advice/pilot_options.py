@@ -18,7 +18,7 @@ PilotVerdict = Literal["improves", "unclear", "nothing", "worsens"]
 class EpsilonOption(Option):
     """Describe the task's settings at one ε, and what to expect of them.
 
-    The range from `low` to `high` follows from the spread of what the crowd adds to its start. The
+    The range from low to high follows from the spread of what the crowd adds to its start. The
     range is wide: it includes the randomness of small test parts (experiments/figures/pilots.py).
 
     Args:
