@@ -38,7 +38,7 @@ TASKS = [
     make_task("paused", **MOTION),
     make_task("stopped", **MOTION),
     make_task("typed", **TYPED),
-    make_task("named", features__count=2, features__names=["a", "b"]),
+    make_task("named", features__count=2, features__names=["a", "b"], stop__error=0.1),
 ]
 PUBLIC = ("/", "/?q=zebra", "/privacy", "/program", "/nowhere", "/owner/sign-in")
 OWNER = ("/owner", "/owner/new", "/tasks/noisy/card", "/tasks/named/card")
@@ -175,6 +175,10 @@ def test_numbers_are_written_as_the_reader_does(
     card = text_of(pages["/tasks/noisy/card", language])
     assert re.search(r"(Features|Merkmale) \d+: [a-z]", card), "4. would be the fourth in German"
     without = text_of(pages["/tasks/named/card", language])
+    stops = text_of(pages["/tasks/named", language])
+    assert re.search(r"(at most|höchstens) 10\s%( ist)?\.", stops), (
+        "with noise it states no confidence"
+    )
     assert re.search(r"(Features|Merkmale) 2: [A-Z]\w+: a, b\.", without), "no description"
     bar = pages["/tasks/noisy", language].body.decode().partition('<label for="updates">')[2]
     assert (
