@@ -38,7 +38,13 @@ TASKS = [
     make_task("paused", **MOTION),
     make_task("stopped", **MOTION),
     make_task("typed", **TYPED),
-    make_task("named", features__count=2, features__names=["a", "b"], stop__error=0.1),
+    make_task(
+        "named",
+        features__count=2,
+        features__names=["a", "b"],
+        features__description="",
+        stop__error=0.1,
+    ),  # fmt: skip
 ]
 PUBLIC = ("/", "/?q=zebra", "/privacy", "/program", "/nowhere", "/owner/sign-in")
 OWNER = ("/owner", "/owner/new", "/tasks/noisy/card", "/tasks/named/card")
@@ -53,6 +59,7 @@ def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
     portal.add_owner()
     with portal.start().connected() as wire:
         Crowd(wire, TASKS[0]).check_in(5)
+        Crowd(wire, TASKS[-1]).check_in(1)
     with portal.store() as store:
         store.set_task_state("paused", "paused")
         store.set_task_state("stopped", "stopped")
