@@ -44,7 +44,7 @@ TASKS = [
         features__names=["a", "b"],
         features__description="",
         stop__error=0.1,
-    ),  # fmt: skip
+    ),
 ]
 PUBLIC = ("/", "/?q=zebra", "/privacy", "/program", "/nowhere", "/owner/sign-in")
 OWNER = ("/owner", "/owner/new", "/tasks/noisy/card", "/tasks/named/card")
