@@ -86,7 +86,7 @@ class Audit:
     """Hold the finding for each part of what is sent, at this δ.
 
     Args:
-        false_alarm: The probability that a part is called broken and is not.
+        false_alarm: The probability that a correct device is called broken, for all parts together.
     """
 
     parts: Findings

@@ -18,6 +18,7 @@ from crowdml.cli.output import print_json, say, write_file
 from crowdml.cli.ranges import ranged
 from crowdml.cli.task import read_named_start
 from crowdml.errors import InvalidInput, InvalidTask
+from crowdml.learning import StoppingRule
 from crowdml.protocol import Task, TomlValue, listed, recommended_fields, set_fields
 from crowdml.types import Array
 
@@ -160,7 +161,9 @@ def plan(
     if not task.terms.private:
         why = task.terms.promise.sentences["not_private"]
         say(f"WARNING: this task is NOT PRIVATE. {why}", err=True)
-    for warning in filter(None, (task.liars, task.too_many_checkins)):
+    for warning in filter(
+        None, (task.liars, task.too_many_checkins, _too_few_report(task, devices))
+    ):
         say(f"WARNING: {warning}", err=True)
     if write:
         changed = set_fields(text, _recommended(advice, task, devices))
@@ -184,6 +187,27 @@ def _recommended(
         "collection.checkins": best.checkins if limited else None,
         "stop.updates": task.t_max,
     }
+
+
+def _too_few_report(task: Task, devices: int) -> str | None:
+    """Warn if the target error needs more devices that report than are expected.
+
+    All reports of a device together count as one prediction, less their noise.
+    """
+    collection, rule = task.terms.collection, StoppingRule.of(task, task.terms.mechanism())
+    if rule is None or not collection.evaluators:
+        return None
+    checkins = collection.checkins or 1
+    reporting = devices * (1 - (1 - collection.evaluators) ** checkins)
+    needed = rule.least_devices(checkins)
+    if needed is not None and needed <= reporting:
+        return None
+    least = "more devices than a window holds" if needed is None else f"about {needed:,} devices"
+    return (
+        f"the target error {rule.error:g} needs reports of {least}, even if the model is never "
+        f"wrong, and about {reporting:,.0f} of the {devices:,} devices will report. The task ends "
+        "by stop.updates. Raise stop.error, or find more devices."
+    )
 
 
 def _task(text: str, devices: int, file: Path) -> Task:
@@ -251,7 +275,7 @@ def _show_pilot(advice: "OnPilot") -> None:
         Column(""),
         Column(""),
         Column("error", justify="right"),
-        Column("nine crowds in ten", justify="right"),
+        Column("range", justify="right"),
     ]
     table = Table(*columns, box=box.SIMPLE_HEAD)
     for name, error, spread in advice.figures:

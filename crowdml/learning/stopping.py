@@ -1,6 +1,7 @@
 """Decide when the error is surely at most the target error ρ."""
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
@@ -122,6 +123,28 @@ class StoppingRule:
             student_t(self._z, n - 1) * math.sqrt(between),
         )
         return sums.surplus + max(margins) <= 0
+
+    def least_devices(self, reports: int = 1) -> int | None:
+        """Return about how many devices a model that is never wrong needs to reach the target.
+
+        Each device has this number of reports of one prediction, or as many as the longest window
+        holds, at their expected value. Return None if the window holds too few devices.
+        """
+        law, expected, longest = (
+            self.mechanism.error_count_law(0.0, 1),
+            self.expected(1),
+            self.windows[-1],
+        )
+        surplus = round((law.mean - expected.share) * ONE)
+
+        def reached(n: int) -> bool:
+            each = min(reports, longest // n)
+            variance = expected.noise // each + expected.sampling
+            return self.is_met(WindowSums(n, n * each, n * surplus, n * surplus**2, n * variance))
+
+        every = range(1, longest + 1)
+        index = bisect_left(every, True, key=reached)
+        return every[index] if index < len(every) else None
 
     @cached_property
     def _z(self) -> float:

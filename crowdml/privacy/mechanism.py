@@ -163,6 +163,11 @@ class Mechanism(Protocol):
         return False
 
     @property
+    def counts_share(self) -> float:
+        """Return the largest share of a unit's loss that whole numbers, the counts, may have."""
+        return 0.0
+
+    @property
     def numbers(self) -> int:
         """Return how many numbers of a check-in depend on samples."""
         return 1

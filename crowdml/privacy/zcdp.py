@@ -62,7 +62,8 @@ def loss_bound(rho: float, delta: float) -> float:
 
     The bound is ρ + √(2ρ)·Φ⁻¹(1 − δ/2). P and P′ are the probabilities of what is sent, with the
     true sample and with another sample. (ε, δ) does not give this bound: log P/P′ exceeds ε with a
-    probability above δ.
+    probability above δ. The bound is for certainty about the true value. Counts are whole numbers;
+    where they have more than 0.75 of ρ, the probability is up to 10·δ.
 
     One check-in: log P/P′ is normal with mean ρ and variance 2ρ, or smaller if the samples differ
     less. So it exceeds the bound with probability δ/2, and its negative even more rarely.
@@ -75,3 +76,22 @@ def loss_bound(rho: float, delta: float) -> float:
     1.104
     """
     return rho - math.sqrt(2 * rho) * NormalDist().inv_cdf(delta / 2)
+
+
+MANY_COUNTS, MORE_OFTEN = 0.75, 10.0
+"""Where counts have more than this share of ρ, `loss_bound` may be passed ten times as often."""
+
+
+def chance_beyond(delta: float, counts_share: float) -> float:
+    """Return the probability that log P/P′ exceeds `loss_bound`, at most.
+
+    Counts are whole numbers, and the bound is for normal laws. This is computed for ε up to 20 and
+    for every δ that a task may have (experiments/figures/certainty.py).
+
+    Args:
+        counts_share: The share of ρ that counts have.
+
+    >>> chance_beyond(0.001, 0.1), chance_beyond(0.001, 1.0)
+    (0.001, 0.01)
+    """
+    return delta * MORE_OFTEN if counts_share > MANY_COUNTS else delta

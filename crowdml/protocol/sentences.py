@@ -141,8 +141,14 @@ def _loss(promise: "Promise") -> Phrase:
 
 
 def _delta(promise: "Promise") -> Phrase:
-    """Say how often more is learnt; `Promise.certainty` is computed for this probability."""
-    n = round(1 / promise.delta)
+    """Say how often more is learnt than `Promise.certainty`."""
+    n = round(1 / promise.chance)
+    if promise.chance > promise.delta:
+        return Phrase(
+            "With a chance of at most one in {n}, ten times the δ of this task, more can be learnt "
+            "than that.",
+            n=n,
+        )
     return Phrase(
         "With a chance of one in {n}, the δ of this task, more can be learnt than that.", n=n
     )

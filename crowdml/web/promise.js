@@ -10,6 +10,10 @@ import { LEAVES, LOST, LOST_IN_SHORT, sentencesOf } from "./sentences.js";
 /** The most check-ins of a device, where neither the terms nor the participant set a number. */
 const USUAL_CHECKINS = 20;
 
+/** Where counts, whole numbers, have more than this share, a bound may be passed ten times as often. */
+const MANY_COUNTS = 0.75;
+const MORE_OFTEN = 10;
+
 /** Above this ε, a guess can become nearly certain. */
 const WEAK_FROM = 4;
 
@@ -56,7 +60,7 @@ export class PrivacyPromise {
     /** For one unit in each of the check-ins: a check-in, or one of its samples. */
     const over = Loss.sum([...sent, loss.times(this.checkins - sent.length)]);
     this.epsilonOverCheckins = over.total;
-    /** How sure somebody can become at most who had only a coin's guess before, except with δ. */
+    /** How sure somebody can become at most who had only a coin's guess before, except with `chance`. */
     this.certainty = certainty(Math.max(over.bound, reading.bound));
     /** The same from one check-in, or about a sample in one. */
     this.certaintyOfOne = certainty(loss.bound);
@@ -65,6 +69,8 @@ export class PrivacyPromise {
     /** For everything that the check-ins send; null as above. */
     this.epsilonPerPerson = whole ? this.epsilonOverCheckins : null;
     this.delta = loss.delta;
+    /** The probability that more can be learnt, at most. */
+    this.chance = loss.delta * ((mechanism.countsShare ?? 0) > MANY_COUNTS ? MORE_OFTEN : 1);
     this.batch = collection.batch;
     /** The first two labels; none where a number is predicted. */
     this.answers = target.labels.slice(0, 2);

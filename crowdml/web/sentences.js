@@ -37,15 +37,7 @@ export function* sentencesOf(promise) {
     const values = { times: atMostTimes(promise.certaintyOfOne) };
     yield ["single", phrase("For a single sample it would be {times}.", values)];
   }
-  if (promise.delta && !exact) {
-    yield [
-      "delta",
-      // `certainty` is computed for this probability.
-      phrase("With a chance of one in {n}, the δ of this task, more can be learnt than that.", {
-        n: Math.round(1 / promise.delta),
-      }),
-    ];
-  }
+  if (promise.delta && !exact) yield ["delta", delta(promise)];
   if (!sampled) return;
   yield ["common", phrase("This does not cover what all your samples have in common.")];
   if (shared > 1) {
@@ -57,6 +49,18 @@ export function* sentencesOf(promise) {
       }),
     ];
   }
+}
+
+/** @param {PrivacyPromise} promise */
+function delta({ chance, delta }) {
+  const n = Math.round(1 / chance);
+  if (chance === delta) {
+    return phrase("With a chance of one in {n}, the δ of this task, more can be learnt than that.", { n });
+  }
+  return phrase(
+    "With a chance of at most one in {n}, ten times the δ of this task, more can be learnt than that.",
+    { n },
+  );
 }
 
 /** @param {PrivacyPromise} promise */

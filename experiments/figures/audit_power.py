@@ -20,8 +20,11 @@ EPSILONS, FAULTS = (0.5, 1.0, 4.0, 10.0), (0.0, 0.02, 0.05, 0.1)
 ROLES = {"evaluate": 2, "count": 3, "train": 1024}
 """The roles of check-ins, and how many numbers each chooses from, as in the audit's pairs."""
 
-PARTS = 5
-"""The parts of an audit of directions that share its confidence: three roles and two retries."""
+PARTS = 6
+"""The parts of an audit of directions in Python that share its confidence.
+
+They are three roles, a person's check-ins together, and two retries.
+"""
 
 LARGEST = 1.0
 """A coin cannot fall more often than always."""

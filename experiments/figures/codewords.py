@@ -1,6 +1,8 @@
 """Check that real codewords are right on average, and that the simulator draws their law.
 
 Run: PYTHONPATH=. python experiments/figures/codewords.py [CHECK-INS]
+
+With 0 check-ins only the table of k is printed.
 """
 
 import sys
@@ -11,7 +13,8 @@ import numpy as np
 from scipy.stats import ks_2samp
 
 from crowdml.models import Huber, Minibatch
-from crowdml.privacy import CheckinKey, DirectionMechanism, best_closest
+from crowdml.privacy import CheckinKey, Choice, DirectionMechanism, best_closest
+from crowdml.privacy.direction.codebook import MEAN, VARIANCE
 from crowdml.simulation import Dataset, Learning, learn
 from crowdml.simulation.fold import fold_slowly
 from crowdml.simulation.schedule.undelayed import one_by_one
@@ -87,7 +90,26 @@ def p_value(one: Array, other: Array, u: Array) -> float:
     return min(1.0, 2 * min(float(ks_2samp(*pair).pvalue) for pair in pairs))
 
 
+def in_one_number(k: int, epsilon: float, codebooks: int = 2000) -> float:
+    """Return what is read of a gradient in one number of any model, in units of its length."""
+    choice = Choice(k, best_closest(k, epsilon), epsilon)
+    ones = np.random.default_rng(k).binomial(8, 0.5, (codebooks, k))
+    values = -np.sort(-(ones - MEAN) / VARIANCE**0.5, axis=1)
+    close, others = values[:, : choice.t].mean(), values[:, choice.t :].mean()
+    return float((choice.p * close + (1 - choice.p) * others) / choice.pull)
+
+
+def print_one_number() -> None:
+    print("\n| k | ε = 1 | ε = 4 | ε = 10 | ε = 20 |\n|---|---|---|---|---|", flush=True)
+    for k in (256, 1024, 4096):
+        cells = (f"{in_one_number(k, epsilon):.3f}" for epsilon in (1.0, 4.0, 10.0, 20.0))
+        print(f"| {k:,} | {' | '.join(cells)} |", flush=True)
+
+
 def main(n: int) -> None:
+    print_one_number()
+    if not n:
+        return
     print(
         "| gradient | ε = 1 | ε = 4 | ε = 10 | the same law? |\n|---|---|---|---|---|", flush=True
     )

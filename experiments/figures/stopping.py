@@ -1,6 +1,7 @@
 """Measure the stopping rule: false stops over whole tasks, liars, and what both cost honest crowds.
 
-Run: PYTHONPATH=. python experiments/figures/stopping.py [false|noise|liars|honest|roles] [--runs N]
+Run: PYTHONPATH=. python experiments/figures/stopping.py
+    [devices|false|noise|liars|honest|roles] [--runs N]
 """
 
 import argparse
@@ -339,10 +340,11 @@ def print_false(runs: int) -> None:
 
 
 def print_noise(runs: int) -> None:
-    head("people", "before", "now", "now, `devices = 100`")
-    for kind in ("differ", "a fifth", "a tenth"):
-        found = noisy_false_stops("laplace", 10.0, 0.1, kind, runs)
-        row(kind, *(f"{each:.0%}" for each in found))
+    head("mechanism", "ε", "people", "before", "now", "now, `devices = 100`")
+    for mechanism, epsilon in (("laplace", 10.0), ("gaussian", 4.0)):
+        for kind in ("differ", "a fifth", "a tenth"):
+            found = noisy_false_stops(mechanism, epsilon, 0.1, kind, runs)
+            row(mechanism, f"{epsilon:g}", kind, *(f"{each:.1%}" for each in found))
 
 
 def print_liars(runs: int) -> None:
@@ -386,6 +388,18 @@ def print_honest(runs: int) -> None:
             row(f"{epsilon:g}", error, f"{end:g}", f"{below:,}", *said, later)
 
 
+def print_devices(_: int) -> None:
+    targets = (0.05, 0.1, 0.2, 0.3)
+    head("ε", "updates", "reports of a device", *(f"ρ = {error:g}" for error in targets))
+    for epsilon in (1.0, 4.0):
+        for updates in (6000, 40_000, 1_000_000):
+            rules = [rule_of(epsilon, rho, round(updates * 0.15)) for rho in targets]
+            for reports, said in ((1, "1"), (10**6, "as many as fit")):
+                cells = (rule.least_devices(reports) for rule in rules)
+                least = ("none" if each is None else f"{each:,}" for each in cells)
+                row(f"{epsilon:g}", f"{updates:,}", said, *least)
+
+
 def print_roles(_: int) -> None:
     head(
         "K",
@@ -405,11 +419,14 @@ def print_roles(_: int) -> None:
             "the first, of a new name that suits": (1.0, 1.0),
         }
         for numbers, (pace, each) in paces.items():
-            share = share_of_window(0.022, pace, roles.evaluators)
+            # With one number, a device whose check-in trains can only stay silent.
+            silent = checkins == 1 and "new name" not in numbers
+            share = share_of_window(0.022, each if silent else pace, roles.evaluators)
             row(checkins, numbers, f"{pace:.2f}", f"{each:.2f}", f"{share:.1%} of the window")
 
 
 TABLES = {
+    "devices": print_devices,
     "false": print_false,
     "noise": print_noise,
     "liars": print_liars,

@@ -173,6 +173,17 @@ def test_a_wrong_file_is_named_by_its_fields(quick: Here, file: Path) -> None:
     assert "a plan needs a task with privacy" in quick("plan", file, *CROWD).error()
 
 
+def test_a_plan_warns_if_too_few_devices_can_reach_the_target_error(
+    quick: Here, file: Path
+) -> None:
+    file.write_text(STEPS + "[stop]\nerror = 0.2\n")
+    said = quick("plan", file, *CROWD, "--json").err
+    assert "the target error 0.2 needs reports of about" in said
+    assert "of the 60 devices will report. The task ends by stop.updates." in said
+    many = ("--devices", 3000, "--samples", 10, "--trials", 1)
+    assert "the target error 0.2" not in quick("plan", file, *many, "--json").err
+
+
 def test_a_plan_for_nobody_s_privacy_says_so(quick: Here, file: Path) -> None:
     file.write_text(STEPS.replace("epsilon = 4.0", "epsilon = 30.0"))
     assert "NOT PRIVATE. It has ε = 30 for a person" in quick("plan", file, *CROWD, "--json").err

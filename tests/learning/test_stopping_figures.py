@@ -14,6 +14,8 @@ from experiments.figures.stopping import (
     false_stops,
     honest_stops,
     looks,
+    noisy_false_stops,
+    randomised,
     reports_per_checkin,
     rule_of,
     single_reports,
@@ -74,3 +76,32 @@ def test_a_liar_cannot_choose_its_numbers() -> None:
     )
     assert free == 1
     assert gapless < in_order < 0.5
+
+
+@pytest.mark.parametrize(
+    ("error", "updates", "once", "often"),
+    [(0.1, 40_000, 255, 213), (0.2, 40_000, 200, 93), (0.3, 6000, 200, 45)],
+)
+def test_how_many_devices_a_target_error_needs(
+    error: float, updates: int, once: int, often: int
+) -> None:
+    rule = rule_of(4.0, error, round(updates * 0.15))
+    assert (rule.least_devices(), rule.least_devices(10**6)) == (once, often)
+    assert rule_of(1.0, 0.1, 6000).least_devices() is None, "more than the longest window holds"
+
+
+@pytest.mark.parametrize(("n", "stops"), [(100, False), (300, True)])
+def test_few_devices_reach_no_target_error(n: int, stops: bool) -> None:
+    """Check devices that report ten times each, about a model that is never wrong, at ρ = 0.1."""
+    devices = np.tile(np.arange(n), 10)
+    says = randomised(np.zeros(len(devices), dtype=bool), 4.0, np.random.default_rng(0))
+    rule = rule_of(4.0, 0.1, 6000)
+    assert any(evidence.conclusive for _, evidence in looks(rule, devices, says)) is stops
+
+
+def test_with_noise_a_task_stops_falsely_more_often_than_it_says() -> None:
+    """Check 20 tasks where people differ: the confidence 0.999 does not hold with noise. Seeded."""
+    before, now, many = noisy_false_stops("laplace", 10.0, 0.1, "differ", 20)
+    assert before == 1.0
+    assert now <= 0.1
+    assert many == 0.0

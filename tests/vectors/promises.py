@@ -85,12 +85,24 @@ def promised() -> Iterator[tuple[str, int | None]]:
         yield _terms(mechanism, "inf", labels=0, sensor=_sensor("motion", 1.0)), None
         for labels in (2, 40):
             yield _terms(mechanism, 1.0, labels=labels), None
+    for share in (0.74, 0.76):
+        yield _with_counts(share), None
 
 
 def _with_checkins(mechanism: str, epsilon: float, checkins: int) -> str:
     """Return terms with noise that name a number of check-ins, which no task file does."""
     document = json.loads(_terms(mechanism, epsilon))
     document["collection"]["checkins"] = checkins
+    return json.dumps(document)
+
+
+def _with_counts(share: float) -> str:
+    """Return terms in which counts have this share of ρ."""
+    document = json.loads(_terms("gaussian", 1.0))
+    privacy = document["privacy"]
+    total = privacy["rho_g"] + privacy["rho_e"] + privacy["rho_y"]
+    privacy["rho_e"] = share * total - privacy["rho_y"]
+    privacy["rho_g"] = (1 - share) * total
     return json.dumps(document)
 
 

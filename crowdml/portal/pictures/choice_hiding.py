@@ -46,8 +46,7 @@ class ChoiceHiding:
             "Around the dial lie all {k} directions: on top those closest to a device’s data, at "
             "the bottom those that say the opposite. Chance picks one, most often from the bold "
             "arc. The needle shows one that was really drawn, the dots {draws} more. The right "
-            "dial is a device with the opposite data: it could send the same direction, only less "
-            "often.",
+            "dial is a device with the opposite data: it could send the same direction too.",
             k=words.count(self.choice.k),
             draws=DRAWS,
         )

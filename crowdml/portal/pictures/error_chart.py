@@ -104,9 +104,9 @@ def _measured(task: Task) -> str:
         said = say("How often the model was wrong on samples that did not train it.")
     band = say(
         "The curve is about the model that people download and try here, as it was after that "
-        "number of check-ins. Its error lies in the band with 95 % confidence: the band allows "
-        "for luck, for differences between people, and for what the model has learnt since the "
-        "reports."
+        "number of check-ins. In simulations the band contained the model’s error at least 94 "
+        "times in 100: it allows for luck, for differences between people, and for what the model "
+        "has learnt since the reports."
     )
     return f"{said} {band}"
 

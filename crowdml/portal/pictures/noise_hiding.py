@@ -59,7 +59,7 @@ class NoiseHiding:
             shift=words.number(hills.shift, 2),
             stddev=words.number(self.stddev, 2),
             sure=words.certainty(hills.loss.bound),
-            but=words.but_for(hills.loss.delta),
+            but=words.but_for(hills.chance),
         )
 
     def draw(self, theme: Theme) -> "Figure":
@@ -90,7 +90,7 @@ class NoiseHiding:
         title = say(
             "At most {sure} sure which of the two it was{but}",
             sure=words.certainty(hills.loss.bound),
-            but=words.but_for(hills.loss.delta),
+            but=words.but_for(hills.chance),
         )
         # Aligned with the left edge and on two lines if needed, so that a long title fits.
         picture.suptitle(

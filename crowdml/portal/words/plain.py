@@ -56,15 +56,15 @@ def certainty(value: float) -> str:
     return local(f"{percent_sure(value)}{NBSP}%")
 
 
-def but_for(delta: float) -> str:
-    """Write δ as the end of a sentence; empty for 0.
+def but_for(chance: float) -> str:
+    """Write a small chance as the end of a sentence; empty for 0.
 
     >>> but_for(1e-6), but_for(0.0)
     (', but for a chance of one in 1,000,000', '')
     """
-    if not delta:
+    if not chance:
         return ""
-    return say(", but for a chance of one in {n}", n=count(round(1 / delta)))
+    return say(", but for a chance of one in {n}", n=count(round(1 / chance)))
 
 
 def state(state: State, version: int) -> str:

@@ -165,6 +165,12 @@ class NoiseCalibration(Mechanism):
     def length(self) -> float:
         return self.clip
 
+    @property
+    def counts_share(self) -> float:
+        """Return 1 with held-out samples, which are in no gradient."""
+        gradient, errors, labels = self.levels
+        return 1.0 if self.heldout else (errors + labels) / (gradient + errors + labels)
+
     def gradient_scale(self, n_training: int) -> float:
         """Return the scale of the noise in each number of a gradient."""
         steps = self._steps(n_training) / self.law.strength(self.levels.gradient)

@@ -18,7 +18,8 @@ PilotVerdict = Literal["improves", "unclear", "nothing", "worsens"]
 class EpsilonOption(Option):
     """Describe the task's settings at one ε, and what to expect of them.
 
-    The spread is the spread of what the crowd adds to its start.
+    The range from low to high follows from the spread of what the crowd adds to its start. The
+    range is wide: it includes the randomness of small test parts (experiments/figures/pilots.py).
 
     Args:
         epsilon: The ε of a task file.
@@ -33,7 +34,7 @@ class EpsilonOption(Option):
         """Summarise the option in sentences."""
         spread = {
             "error": f"{self.error:.3f}",
-            "nine in ten": f"{self.low:.3f} to {self.high:.3f}",
+            "range": f"{self.low:.3f} to {self.high:.3f}",
         }
         return {"ε": f"{self.epsilon:g}"} | spread
 
@@ -108,7 +109,7 @@ class PilotAdvice(Advice):
 
     def _repr_html_(self) -> str:
         return html_table(
-            ["", "error", "nine crowds in ten"],
+            ["", "error", "range"],
             self.figures,
             sentences=[self.sentence, self.own_sentence, self.unknown],
             marked=3 + self.options.index(self.recommended),

@@ -41,7 +41,7 @@ def draw_epsilons(advice: PilotAdvice, title: str) -> Figure:
     errors = [option.error for option in advice.options]
     low, high = ([getattr(option, end) for option in advice.options] for end in ("low", "high"))
     axes.fill_between(epsilons, low, high, color=COLOURS[0], alpha=0.2, linewidth=0)
-    people = f"{advice.simulated_devices:,} people (band: nine crowds in ten)"
+    people = f"{advice.simulated_devices:,} people (band: the range)"
     axes.plot(epsilons, errors, color=COLOURS[0], marker="o", label=people)
     best = advice.recommended
     axes.plot(

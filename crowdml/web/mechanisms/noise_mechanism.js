@@ -39,7 +39,7 @@ export class NoiseMechanism {
 
   /** @param {NoiseSettings} settings */
   constructor(settings) {
-    const { clip } = settings;
+    const { clip, heldout, levels } = settings;
     if (!(clip > 0 && clip < Infinity)) {
       throw new InvalidInput(
         "the bound S on a sample's gradient must be positive and finite, found {clip}. Set a clip " +
@@ -51,6 +51,9 @@ export class NoiseMechanism {
     this.norm = settings.law.norm;
     this.numbers = settings.size + 1 + settings.nClasses;
     this.effort = STEPS_OF_NOISE * this.numbers;
+    const counts = levels.errors + levels.labels;
+    /** The largest share of a sample's loss that counts have: held-out samples are in no gradient. */
+    this.countsShare = heldout ? 1 : counts / (levels.gradient + counts);
   }
 
   /** @type {(nSamples: number) => NoiseEvent} */

@@ -52,6 +52,8 @@ export interface Mechanism {
   readonly numbers: number;
   /** About how many multiplications it takes to hide one gradient: a public number. */
   readonly effort: number;
+  /** The largest share of the loss that counts have; only some mechanisms have counts. */
+  readonly countsShare?: number;
   /** How many directions there are to choose from, where one is sent. */
   readonly directions?: number;
   /** The roles of check-ins, where not all of them send the same. */

@@ -38,9 +38,16 @@ TASKS = [
     make_task("paused", **MOTION),
     make_task("stopped", **MOTION),
     make_task("typed", **TYPED),
+    make_task(
+        "named",
+        features__count=2,
+        features__names=["a", "b"],
+        features__description="",
+        stop__error=0.1,
+    ),
 ]
 PUBLIC = ("/", "/?q=zebra", "/privacy", "/program", "/nowhere", "/owner/sign-in")
-OWNER = ("/owner", "/owner/new", "/tasks/noisy/card")
+OWNER = ("/owner", "/owner/new", "/tasks/noisy/card", "/tasks/named/card")
 EACH = ("/tasks/{}", "/tasks/{}/join", "/join/{}", "/owner/tasks/{}")
 PATHS = [*PUBLIC, *OWNER, *(path.format(task.name) for path in EACH for task in TASKS)]
 
@@ -52,6 +59,7 @@ def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
     portal.add_owner()
     with portal.start().connected() as wire:
         Crowd(wire, TASKS[0]).check_in(5)
+        Crowd(wire, TASKS[-1]).check_in(1)
     with portal.store() as store:
         store.set_task_state("paused", "paused")
         store.set_task_state("stopped", "stopped")
@@ -173,6 +181,12 @@ def test_numbers_are_written_as_the_reader_does(
     assert ("." if language == "en" else ",") in y
     card = text_of(pages["/tasks/noisy/card", language])
     assert re.search(r"(Features|Merkmale) \d+: [a-z]", card), "4. would be the fourth in German"
+    without = text_of(pages["/tasks/named/card", language])
+    stops = text_of(pages["/tasks/named", language])
+    assert re.search(r"(at most|höchstens) 10\s%( ist)?\.", stops), (
+        "with noise it states no confidence"
+    )
+    assert re.search(r"(Features|Merkmale) 2: [A-Z]\w+: a, b\.", without), "no description"
     bar = pages["/tasks/noisy", language].body.decode().partition('<label for="updates">')[2]
     assert (
         " ".join(re.sub("<[^>]*>", "", bar.partition("</label>")[0]).split())

@@ -11,6 +11,7 @@ from crowdml.portal.pictures.choice_hiding import ChoiceHiding
 from crowdml.portal.pictures.drawing import THEMES, save
 from crowdml.portal.pictures.hiding import hiding, sliders
 from crowdml.portal.pictures.noise_hiding import NoiseHiding
+from crowdml.portal.words import plain as words
 from crowdml.privacy import Levels, NoiseMechanism
 from crowdml.protocol import Terms
 from tests.support.servers import make_task
@@ -68,6 +69,21 @@ def test_a_choice_at_another_epsilon_is_the_best_one() -> None:
     assert isinstance(how, ChoiceHiding)
     assert (how.choice.k, how.choice.t, how.choice.epsilon) == (1024, 354, 1.0)
     assert "at most 73.2\u00a0% sure" in how.caption
+
+
+def test_the_opposite_device_may_be_more_likely_to_send_the_needle() -> None:
+    how = hiding(terms("direction", privacy__epsilon=4.0), epsilon=1.0, sent=1024)
+    assert isinstance(how, ChoiceHiding)
+    assert "could send the same direction too." in how.about
+    yours, theirs = (how.chance(place) for place in (how.sent, how.choice.k + 1 - how.sent))
+    assert (yours, theirs) == (how.choice.unlikely, how.choice.likely)
+    chances = [words.chance(chance) for chance in (yours, theirs)]
+    assert "With these data: {}; with the opposite data: {}.".format(*chances) in how.caption
+
+
+def test_held_out_samples_are_in_counts_alone() -> None:
+    own = terms("gaussian", privacy__epsilon=1.0, collection__heldout=0.5)
+    assert "but for a chance of one in 100,000" in hiding(own, 1.0).caption
 
 
 @pytest.mark.parametrize(
