@@ -892,7 +892,7 @@ def promise(terms: Terms) -> dict[str, str]:
             f"It has ε = {figure(terms.total)} for a person. Above {PRIVATE_UP_TO} nothing is "
             "protected: a guess can become certain."
         )
-    kept = "Your samples never leave your device."
+    kept = "Your readings never leave your device."
     open_ = "Your device sends numbers from which your samples can be worked out."
     samples = "1 sample" if terms.batch == 1 else f"{terms.batch:,} samples"
     said["stays"] = (
@@ -908,17 +908,17 @@ def promise(terms: Terms) -> dict[str, str]:
         "a guess about you can become nearly certain." if private else "nothing is protected."
     )
     if terms.total <= 4 * (1 + 1e-9):
-        said["hides"] = (
-            "What is sent is partly random, so nobody can be sure what your samples are."
-        )
+        said["hides"] = "What is sent is partly random: none of it is certain."
     said["epsilon"] = f"ε = {figure(terms.total)}, for everything that you send to this task."
     question = "whether your number was high or low"
     if terms.C:
         question = f"whether your answer was “{terms.labels[0]}” or “{terms.labels[1]}”"
     often = times(certainty(terms.total), BOUND)
+    sure = f"right {often}" if "in" in often.split() else "practically certain"
     said["loss"] = (
-        f"Suppose somebody wonders {question}, and could only toss a coin. From everything your "
-        f"device sends they could at worst be right {often}. We call that {level or 'not private'}."
+        f"Suppose somebody wonders {question}, and guesses right half the time. From everything "
+        f"your device sends they could at worst be {sure}. We call that "
+        f"{level or 'not private'}."
     )
     if terms.checkins > 1:
         one = times(certainty(terms.epsilon), BOUND)
@@ -1337,7 +1337,7 @@ def works(memory: Memory) -> list[str]:
     said = for_you(tallies := me.get("tallies", []), tolerance)
     bars = "".join(BARS[min(int(8 * share), 7)] for share in course(tallies))
     over_time = f"Over time, from no sample to all: {bars}"
-    return [f"{said} Only this device knows it.", over_time] if said else []
+    return [f"{said} Only this device knows the exact count.", over_time] if said else []
 
 
 def result(memory: Memory) -> list[str]:
