@@ -388,8 +388,10 @@ def for_you(tallies: list[list[int]], tolerance: float | None) -> str:
             right, samples = right + n, samples + of
     if samples < 2:
         return ""
-    how = "right about" if tolerance is None else f"within {figure(tolerance)} of the number in"
-    return f"The crowd’s model was {how} {right:,} of your last {samples:,} samples."
+    part = f"{right:,} of your last {samples:,} samples"
+    if tolerance is None:
+        return f"The crowd’s model guessed {part} right."
+    return f"The crowd’s model was within {figure(tolerance)} of the number in {part}."
 
 
 def course(tallies: list[list[int]]) -> list[float]:
@@ -446,7 +448,10 @@ def what_became(mine: list[int], now: Any, errors: list[list[float]]) -> list[st
         return [yours, f"Now {said} of the model’s predictions are wrong."]
     before, after = (half_up(100 * min(max(each, 0.0), 1.0)) for each in (then[1], share))
     if abs(then[1] - share) > then[2] + margin and before != after:
-        return [yours, f"Since then the crowd’s error went from {before} % to {after} %."]
+        return [
+            yours,
+            f"Since then the crowd’s error went from about {before} % to about {after} % ({said}).",
+        ]
     return [
         yours,
         f"When you checked in, {percent_range(*then[1:])} of the model’s predictions were wrong, "

@@ -42,7 +42,7 @@ SETTLED = """async () => {
 ALL = 600
 """Check-ins until a task ends whose end is taken."""
 
-FELL = re.compile(r"(error went from|Fehler der Gruppe von) \d+\s% (to|auf) \d+\s%")
+FELL = re.compile(r"(went from about|Gruppe von etwa) \d+\s% (to about|auf etwa) \d+\s%")
 SEVERAL = 5
 """A simulation may take this many times longer than other waits."""
 

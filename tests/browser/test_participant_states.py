@@ -13,7 +13,7 @@ from tests.web.pages import add_tasks, change_task
 
 pytestmark = pytest.mark.xdist_group("phones")
 READY = "navigator.serviceWorker.ready.then((registration) => registration.active.state)"
-RIGHT = re.compile(r"The crowd’s model was right about \d+ of your last \d+ samples\.")
+RIGHT = re.compile(r"The crowd’s model guessed \d+ of your last \d+ samples right\.")
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import io
 import time
-from urllib.parse import urlsplit
 
 import msgspec
 import segno
@@ -11,7 +10,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crowdml.phrase import Phrase
-from crowdml.portal.pages.context import front_of, learner_of, portal_of, service_of
+from crowdml.portal.pages.context import (
+    front_of,
+    learner_of,
+    on_loopback,
+    portal_of,
+    service_of,
+)
 from crowdml.portal.pages.description import Description
 from crowdml.portal.pages.listing import Listing
 from crowdml.portal.pages.page import HEADERS, render
@@ -112,7 +117,7 @@ async def join(request: Request) -> Response:
         fingerprint=front_of(request).fingerprint,
         program_sha256=PROGRAM_SHA256,
         wheel=await run_in_threadpool(own_wheel),
-        loopback=urlsplit(root).hostname in ("localhost", "127.0.0.1", "::1"),
+        loopback=on_loopback(request),
     )
 
 

@@ -666,9 +666,7 @@ def test_what_a_participant_gets(joined: Here, server: Process) -> None:
     rows = "1,0,0,0,still\n0,1,0,0,walk\n0,0,1,0,run\n"
     ran = joined("device", "run", "--source", "-", typed=30 * rows)
     for_you, bars = joined("device", "ledger").said().split("Over all tasks")[0].split("\n")[-4:-2]
-    assert re.fullmatch(
-        r"The crowd’s model was right about \d+ of your last 21 samples\..*", for_you
-    )
+    assert re.fullmatch(r"The crowd’s model guessed \d+ of your last 21 samples right\..*", for_you)
     assert re.fullmatch("Over time, from no sample to all: [▁▂▃▄▅▆▇█]{18,20}", bars)
     document = joined("device", "ledger", "--json").json()
     assert not {"right", "tallies", "for_you"} & {*document, *document["checkins"][0]}
