@@ -145,7 +145,7 @@ function chances(labels, shares) {
   const rows = best.flatMap(({ label, share }) => {
     const bar = Object.assign(document.createElement("progress"), { value: share });
     bar.setAttribute("aria-label", label);
-    return [made("dt", {}, label), made("dd", {}, bar, ` ${say(share < 0.01 ? phrase("under 1 %") : chance(share))}`)];
+    return [made("dt", {}, label), made("dd", {}, bar, ` ${say(share < 0.01 ? phrase("< 1 %") : chance(share))}`)];
   });
   return made("dl", { className: "chances" }, ...rows);
 }
