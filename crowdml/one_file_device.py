@@ -388,8 +388,10 @@ def for_you(tallies: list[list[int]], tolerance: float | None) -> str:
             right, samples = right + n, samples + of
     if samples < 2:
         return ""
-    how = "right about" if tolerance is None else f"within {figure(tolerance)} of the number in"
-    return f"The crowd’s model was {how} {right:,} of your last {samples:,} samples."
+    part = f"{right:,} of your last {samples:,} samples"
+    if tolerance is None:
+        return f"The crowd’s model guessed {part} right."
+    return f"The crowd’s model was within {figure(tolerance)} of the number in {part}."
 
 
 def course(tallies: list[list[int]]) -> list[float]:
@@ -470,7 +472,10 @@ def what_became(mine: list[int], now: Any, errors: list[list[float]]) -> list[st
         return [yours, f"Now {said} of the model’s predictions are wrong."]
     before, after = (half_up(100 * min(max(each, 0.0), 1.0)) for each in (then[1], share))
     if abs(then[1] - share) > then[2] + margin and before != after:
-        return [yours, f"Since then the crowd’s error went from {before} % to {after} %."]
+        return [
+            yours,
+            f"Since then the crowd’s error went from about {before} % to about {after} % ({said}).",
+        ]
     return [
         yours,
         f"When you checked in, {percent_range(*then[1:])} of the model’s predictions were wrong, "
@@ -934,7 +939,7 @@ def promise(terms: Terms) -> dict[str, str]:
             f"It has ε = {figure(terms.total)} for a person. Above {PRIVATE_UP_TO} nothing is "
             "protected: a guess can become certain."
         )
-    kept = "Your samples never leave your device."
+    kept = "Your readings never leave your device."
     open_ = "Your device sends numbers from which your samples can be worked out."
     samples = "1 sample" if terms.batch == 1 else f"{terms.batch:,} samples"
     said["stays"] = (
@@ -950,17 +955,17 @@ def promise(terms: Terms) -> dict[str, str]:
         "a guess about you can become nearly certain." if private else "nothing is protected."
     )
     if terms.total <= 4 * (1 + 1e-9):
-        said["hides"] = (
-            "What is sent is partly random, so nobody can be sure what your samples are."
-        )
+        said["hides"] = "What is sent is partly random: none of it is certain."
     said["epsilon"] = f"ε = {figure(terms.total)}, for everything that you send to this task."
     question = "whether your number was high or low"
     if terms.C:
         question = f"whether your answer was “{terms.labels[0]}” or “{terms.labels[1]}”"
     often = times(certainty(terms.total), BOUND)
+    sure = f"right {often}" if "in" in often.split() else "practically certain"
     said["loss"] = (
-        f"Suppose somebody wonders {question}, and could only toss a coin. From everything your "
-        f"device sends they could at worst be right {often}. We call that {level or 'not private'}."
+        f"Suppose somebody wonders {question}, and guesses right half the time. From everything "
+        f"your device sends they could at worst be {sure}. We call that "
+        f"{level or 'not private'}."
     )
     if terms.checkins > 1:
         one = times(certainty(terms.epsilon), BOUND)
@@ -1380,7 +1385,7 @@ def works(memory: Memory) -> list[str]:
     said = for_you(tallies := me.get("tallies", []), tolerance)
     bars = "".join(BARS[min(int(8 * share), 7)] for share in course(tallies))
     over_time = f"Over time, from no sample to all: {bars}"
-    return [f"{said} Only this device knows it.", over_time] if said else []
+    return [f"{said} Only this device knows the exact count.", over_time] if said else []
 
 
 def result(memory: Memory) -> list[str]:

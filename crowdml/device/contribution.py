@@ -88,9 +88,10 @@ def _since(first: int, now: Estimate | None, errors: Sequence[PastError]) -> Phr
     before, after = (math.floor(100 * share + 0.5) for share in shares)
     if abs(then.value - now.value) > then.margin + now.margin and before != after:
         return Phrase(
-            "Since then the crowd’s error went from {before} % to {after} %.",
+            "Since then the crowd’s error went from about {before} % to about {after} % ({range}).",
             before=before,
             after=after,
+            range=share_range(now.value, now.margin),
         )
     return Phrase(
         "When you checked in, {then} of the model’s predictions were wrong, now {now} are. That is "

@@ -89,15 +89,13 @@ def for_you(tallies: Sequence[RightCount], tolerance: float | None = None) -> Ph
         tolerance: Of a task that predicts a number; None where it predicts a label.
 
     >>> print(for_you([RightCount(17, 20)]))
-    The crowd’s model was right about 17 of your last 20 samples.
+    The crowd’s model guessed 17 of your last 20 samples right.
     """
     n, of = recent(tallies)
     if of < 2:
         return None
     if tolerance is None:
-        return Phrase(
-            "The crowd’s model was right about {n} of your last {of} samples.", n=n, of=of
-        )
+        return Phrase("The crowd’s model guessed {n} of your last {of} samples right.", n=n, of=of)
     return Phrase(
         "The crowd’s model was within {off} of the number in {n} of your last {of} samples.",
         off=tolerance,

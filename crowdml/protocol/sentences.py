@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from crowdml.protocol.promise import Promise
 
 LEAVES = ("stays", "often", "rule", "train", "evaluate", "count", "numbers", "hides")
-LOST = ("epsilon", "loss", "less", "single", "delta", "common", "readings")
+LOST = ("epsilon", "readings", "loss", "less", "single", "delta", "common")
 """The sentences that answer each question, in reading order."""
 
-LOST_IN_SHORT = ("loss", "common")
+LOST_IN_SHORT = ("loss", "delta", "common")
 """The sentences that answer each question in short."""
 
 WHOM: Mapping[str, Phrase] = {
@@ -33,6 +33,13 @@ def sentences_of(promise: "Promise") -> Iterator[tuple[str, Phrase]]:
     yield "often", _often(promise)
     yield from MECHANISMS[promise.mechanism].sends(promise)
     yield "epsilon", _epsilon(promise)
+    if promise.shared > 1 and not promise.exact:
+        readings = Phrase(
+            "One reading of your sensor is in up to {n} samples: for a reading, ε = {epsilon}.",
+            n=promise.shared,
+            epsilon=written_epsilon(promise.epsilon_per_reading),
+        )
+        yield "readings", readings
     yield "loss", _loss(promise)
     if promise.epsilon_per_checkin is not None and promise.checkins > 1:
         n, often = promise.checkins, at_most_times(promise.certainty_of_one)
@@ -45,14 +52,7 @@ def sentences_of(promise: "Promise") -> Iterator[tuple[str, Phrase]]:
     if promise.delta and not promise.exact:
         yield "delta", _delta(promise)
     if sampled:
-        yield "common", Phrase("This does not cover what all your samples have in common.")
-    if promise.shared > 1 and not promise.exact:
-        readings = Phrase(
-            "One reading of your sensor is in up to {n} samples: for a reading, ε = {epsilon}.",
-            n=promise.shared,
-            epsilon=written_epsilon(promise.epsilon_per_reading),
-        )
-        yield "readings", readings
+        yield "common", Phrase("The promise does not cover what all your samples have in common.")
 
 
 def _not_private(promise: "Promise") -> Phrase:
@@ -72,7 +72,7 @@ def _stays(promise: "Promise") -> Phrase:
     samples = count_of("sample", promise.batch)
     if promise.private:
         return Phrase(
-            "Your samples never leave your device. When it has {samples}, it sends one "
+            "Your readings never leave your device. When it has {samples}, it sends one "
             "message, a check-in.",
             samples=samples,
         )
@@ -112,32 +112,40 @@ def _loss(promise: "Promise") -> Phrase:
             "Your samples can be worked out from what your device sends. We call that {level}.",
             level=promise.level.word,
         )
-    often, level = at_most_times(promise.certainty), promise.level.word
+    sure, level = _sure(promise.certainty), promise.level.word
     if promise.for_a_reading:
         return Phrase(
             "Suppose somebody wonders which of two values one reading of your sensor had, and "
-            "could only toss a coin. From everything your device sends they could at worst be "
-            "right {times}. We call that {level}.",
-            times=often,
+            "guesses right half the time. From everything your device sends they could at worst be "
+            "{sure}. We call that {level}.",
+            sure=sure,
             level=level,
         )
     if promise.whom != "person":
         return Phrase(
-            "Suppose somebody wonders {question} in one sample of each check-in, and could "
-            "only toss a coin. From {checkins} they could at worst be right {times}. We call "
-            "that {level}.",
+            "Suppose somebody wonders {question} in one sample of each check-in, and guesses "
+            "right half the time. From {checkins} they could at worst be {sure}. We call that "
+            "{level}.",
             question=_question(promise),
             checkins=count_of("check-in", promise.checkins),
-            times=often,
+            sure=sure,
             level=level,
         )
     return Phrase(
-        "Suppose somebody wonders {question}, and could only toss a coin. From everything "
-        "your device sends they could at worst be right {times}. We call that {level}.",
+        "Suppose somebody wonders {question}, and guesses right half the time. From everything "
+        "your device sends they could at worst be {sure}. We call that {level}.",
         question=_question(promise),
-        times=often,
+        sure=sure,
         level=level,
     )
+
+
+def _sure(certainty: float) -> Phrase:
+    """Say how sure somebody can become; nobody reads "right practically always" with ease."""
+    often = at_most_times(certainty)
+    if "n" not in often.values:
+        return Phrase("practically certain")
+    return Phrase("right {times}", times=often)
 
 
 def _delta(promise: "Promise") -> Phrase:

@@ -78,7 +78,11 @@ function since(first, { error: now, errors }) {
   if (!isKnown(then)) return errorNow({ error: now });
   const [before, after] = [percent(then), percent(now)];
   if (Math.abs(then.value - now.value) > then.margin + now.margin && before !== after) {
-    return phrase("Since then the crowd’s error went from {before} % to {after} %.", { before, after });
+    const range = shareRange(now);
+    return phrase(
+      "Since then the crowd’s error went from about {before} % to about {after} % ({range}).",
+      { before, after, range },
+    );
   }
   return phrase(
     "When you checked in, {then} of the model’s predictions were wrong, now {now} are. That is " +

@@ -54,7 +54,7 @@ export function forYou(tallies, tolerance) {
   const { right: n, samples: of } = sum(tallies.slice(start));
   if (of < 2) return null;
   return tolerance === null
-    ? phrase("The crowd’s model was right about {n} of your last {of} samples.", { n, of })
+    ? phrase("The crowd’s model guessed {n} of your last {of} samples right.", { n, of })
     : phrase("The crowd’s model was within {off} of the number in {n} of your last {of} samples.", {
         off: tolerance,
         n,

@@ -9,9 +9,9 @@ import { phrase } from "./phrase.js";
 
 /** Which sentences answer which question, in reading order. */
 export const LEAVES = ["stays", "often", "rule", "train", "evaluate", "count", "numbers", "hides"];
-export const LOST = ["epsilon", "loss", "less", "single", "delta", "common", "readings"];
+export const LOST = ["epsilon", "readings", "loss", "less", "single", "delta", "common"];
 /** The sentences among them that give the short answer. */
-export const LOST_IN_SHORT = ["loss", "common"];
+export const LOST_IN_SHORT = ["loss", "delta", "common"];
 
 const WHOM = {
   person: phrase("a person"),
@@ -27,6 +27,15 @@ export function* sentencesOf(promise) {
   yield ["often", often(n)];
   yield* kindOf(promise.mechanism).sends(promise);
   yield ["epsilon", epsilon(promise)];
+  if (shared > 1 && !exact) {
+    yield [
+      "readings",
+      phrase("One reading of your sensor is in up to {n} samples: for a reading, ε = {epsilon}.", {
+        n: shared,
+        epsilon: shown(promise.epsilonPerReading),
+      }),
+    ];
+  }
   yield ["loss", loss(promise)];
   if (epsilonPerCheckin && n > 1) {
     const values = { n, times: atMostTimes(promise.certaintyOfOne) };
@@ -38,16 +47,8 @@ export function* sentencesOf(promise) {
     yield ["single", phrase("For a single sample it would be {times}.", values)];
   }
   if (promise.delta && !exact) yield ["delta", delta(promise)];
-  if (!sampled) return;
-  yield ["common", phrase("This does not cover what all your samples have in common.")];
-  if (shared > 1) {
-    yield [
-      "readings",
-      phrase("One reading of your sensor is in up to {n} samples: for a reading, ε = {epsilon}.", {
-        n: shared,
-        epsilon: shown(promise.epsilonPerReading),
-      }),
-    ];
+  if (sampled) {
+    yield ["common", phrase("The promise does not cover what all your samples have in common.")];
   }
 }
 
@@ -86,7 +87,7 @@ function stays(promise) {
   const samples = countOf("sample", promise.batch);
   if (promise.private) {
     return phrase(
-      "Your samples never leave your device. When it has {samples}, it sends one message, a check-in.",
+      "Your readings never leave your device. When it has {samples}, it sends one message, a check-in.",
       { samples },
     );
   }
@@ -126,11 +127,11 @@ function loss(promise) {
       { level },
     );
   }
-  const values = { times: atMostTimes(promise.certainty), level };
+  const values = { sure: sureOf(promise.certainty), level };
   if (promise.forAReading) {
     return phrase(
-      "Suppose somebody wonders which of two values one reading of your sensor had, and could only " +
-        "toss a coin. From everything your device sends they could at worst be right {times}. We " +
+      "Suppose somebody wonders which of two values one reading of your sensor had, and guesses " +
+        "right half the time. From everything your device sends they could at worst be {sure}. We " +
         "call that {level}.",
       values,
     );
@@ -138,16 +139,22 @@ function loss(promise) {
   const question = questionOf(promise.answers);
   if (promise.whom !== "person") {
     return phrase(
-      "Suppose somebody wonders {question} in one sample of each check-in, and could only toss a " +
-        "coin. From {checkins} they could at worst be right {times}. We call that {level}.",
+      "Suppose somebody wonders {question} in one sample of each check-in, and guesses right half " +
+        "the time. From {checkins} they could at worst be {sure}. We call that {level}.",
       { ...values, question, checkins: countOf("check-in", promise.checkins) },
     );
   }
   return phrase(
-    "Suppose somebody wonders {question}, and could only toss a coin. From everything your device " +
-      "sends they could at worst be right {times}. We call that {level}.",
+    "Suppose somebody wonders {question}, and guesses right half the time. From everything " +
+      "your device sends they could at worst be {sure}. We call that {level}.",
     { ...values, question },
   );
+}
+
+/** @param {number} certainty */
+function sureOf(certainty) {
+  const times = atMostTimes(certainty);
+  return "n" in times.values ? phrase("right {times}", { times }) : phrase("practically certain");
 }
 
 /** @param {readonly string[]} answers Those of the task. */

@@ -32,10 +32,17 @@ SCHEMES = ("light", "dark")
 TWO_FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 """Until then, the browser has chosen the pictures of the other scheme and begun to load them."""
 
+SETTLED = """async () => {
+    const height = document.documentElement.scrollHeight;
+    await new Promise((done) => setTimeout(done, 100));
+    return document.documentElement.scrollHeight === height;
+}"""
+"""Whether the page has the height that it had a moment ago."""
+
 ALL = 600
 """Check-ins until a task ends whose end is taken."""
 
-FELL = re.compile(r"(error went from|Fehler der Gruppe von) \d+\s% (to|auf) \d+\s%")
+FELL = re.compile(r"(went from about|Gruppe von etwa) \d+\s% (to about|auf etwa) \d+\s%")
 SEVERAL = 5
 """A simulation may take this many times longer than other waits."""
 
@@ -77,6 +84,7 @@ class Camera:
             page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
             page.evaluate(TWO_FRAMES)
             show_all(page)
+            page.wait_for_function(SETTLED)
             file = SCREENSHOTS / f"{name}-{self.variant}-{scheme}.png"
             page.screenshot(path=file, full_page=True)
         print(file.name, flush=True)
@@ -155,7 +163,9 @@ def participant_states(camera: Camera) -> None:
     }.items():
         if not camera.wants(name):
             continue
-        with camera.page() as page:
+        # A computer looks for the sensor; a phone has it.
+        computer = {"has_touch": False, "is_mobile": False} if name.endswith("no-sensor") else {}
+        with camera.page(**computer) as page:
             page.goto(path)
             expect(page.locator("#loading").filter(visible=True)).to_have_count(0)
             camera.take(page, name)

@@ -64,7 +64,7 @@ def test_everything_to_know_can_be_read_without_scripts(browse: Browse, server: 
     page.goto("/join/moving")
     # The browser's tools switch scripts off too late for <noscript> to be shown.
     assert "Taking part needs JavaScript" in page.locator("noscript").inner_html()
-    expect(page.get_by_text("Your samples never leave your device.").first).to_be_visible()
+    expect(page.get_by_text("Your readings never leave your device.").first).to_be_visible()
     expect(page.get_by_text("and ε = 1 for a single sample.").first).to_be_attached()
     assert page.locator("#terms-text").text_content() == MOVING.terms.text
     expect(page.get_by_text(terms_hash(MOVING.terms.text))).to_be_attached()

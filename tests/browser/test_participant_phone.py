@@ -114,12 +114,12 @@ def test_the_limit_decides_what_is_lost(browse: Browse, server: Portal) -> None:
         (
             "20",
             "Very weak privacy",
-            "practically always. We call that very weak",
+            "practically certain. We call that very weak",
             "13 hours 20 minutes",
         ),
         ("3", "Moderate privacy", "96 times in 100. We call that moderate", "2 hours"),
         ("1", "Strong privacy", "74 times in 100. We call that strong", "40 minutes"),
-        ("21", "Not private", "practically always. We call that not private", "14 hours"),
+        ("21", "Not private", "practically certain. We call that not private", "14 hours"),
     ):
         page.get_by_label("Stop after this many check-ins").fill(checkins)
         expect(page.locator("#lose-level")).to_have_text(level)

@@ -47,9 +47,9 @@ def test_a_person_in_total() -> None:
     assert (four.epsilon, four.epsilon_per_person) == (4.0, 4.0)
     assert (four.epsilon_per_checkin, four.epsilon_per_sample) == (1.0, 1.0)
     assert str(four.sentences["loss"]) == (
-        "Suppose somebody wonders whether your answer was “still” or “walk”, and could only toss a "
-        "coin. From everything your device sends they could at worst be right 983 times in 1,000. "
-        "We call that moderate."
+        "Suppose somebody wonders whether your answer was “still” or “walk”, and guesses "
+        "right half the time. From everything your device sends they could at worst be right 983 "
+        "times in 1,000. We call that moderate."
     )
     assert str(four.sentences["less"]) == (
         "With one check-in instead of 4 it would be 74 times in 100."
@@ -67,6 +67,29 @@ def test_every_role_says_what_it_sends() -> None:
         "In 1 of 20 check-ins it sends only your answer to one sample. The answer sent is the true "
         "one 96 times in 100; otherwise it is made up."
     )
+
+
+def test_the_short_answer_names_an_answer_that_is_sent() -> None:
+    short = " ".join(map(str, promise("direction", 4.0).leaves_in_short))
+    assert "Your readings never leave your device." in short
+    assert "Some check-ins send your answer to one sample, true 96 times in 100." in short
+    without = promise("direction", 4.0, collection__counters=0.0).leaves_in_short
+    assert not any("your answer" in str(sentence) for sentence in without)
+
+
+def test_the_reason_comes_before_the_level() -> None:
+    often = promise("laplace", 1.0, 2, **MOTION, **{"features__sensor.every": 1})
+    lost = [str(sentence).split(",")[0] for sentence in often.what_is_lost]
+    assert "One reading" in lost[1]
+    assert "Suppose" in lost[2]
+
+
+def test_at_worst_has_its_exception_in_the_short_answer() -> None:
+    assert promise("gaussian", 1.0).sentences["delta"] in promise("gaussian", 1.0).lost_in_short
+
+
+def test_practically_always_is_called_certain() -> None:
+    assert "at worst be practically certain." in str(promise("laplace", 1.0, 20).sentences["loss"])
 
 
 def test_the_roles_match_the_mechanism() -> None:
@@ -157,7 +180,8 @@ def test_sentences_follow_epsilon() -> None:
     for each in every():
         text = said(each)
         weak, none = each.epsilon > 4.0 * (1 + 1e-9), each.level.key == "none"
-        assert ("nobody can be sure" in text) <= (not weak)
+        assert "nobody can be sure" not in text, "the loss says how sure"
+        assert ("none of it is certain" in text) <= (not weak)
         assert ("nearly certain" in text) == (weak and not none)
         assert ("never leave" in text) == each.private
         assert ("samples can be worked out" in text) == (not each.private)

@@ -121,7 +121,7 @@ test("the promise has its sentences", () => {
   assert.deepEqual([mechanism, whom, directions, numbers, roles], ["sign", "person", 0, 1, []]);
   assert.equal(epsilonPerPerson, 6);
   assert.deepEqual(promise.whatLeaves.map((sentence) => write(sentence)), [
-    "Your samples never leave your device. When it has 20 samples, it sends one message, a check-in.",
+    "Your readings never leave your device. When it has 20 samples, it sends one message, a check-in.",
     "It stops after 4 check-ins.",
     "It sends one sign: which way one number of the model should move.",
     "What is sent is changed at random, but so little that a guess about you can become nearly certain.",

@@ -112,7 +112,7 @@ def works(terms: Terms, tallies: list[RightCount]) -> list[str]:
     if said is None:
         return []
     row = f"Over time, from no sample to all: {draw_bars(shares_over_time(tallies))}"
-    return [f"{said} Only this device knows it.", row]
+    return [f"{said} Only this device knows the exact count.", row]
 
 
 def _over_all_tasks(account: Statement) -> list[str]:

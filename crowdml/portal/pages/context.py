@@ -1,5 +1,7 @@
 """Find what a page needs in its app: the service, the task in its address, the portal's caches."""
 
+from urllib.parse import urlsplit
+
 from starlette.requests import Request
 
 from crowdml.portal.pages.password_checks import PasswordChecks
@@ -36,6 +38,12 @@ def service_of(request: Request) -> Service:
 def front_of(request: Request) -> PublicAddress:
     front: PublicAddress = request.app.state.front
     return front
+
+
+def on_loopback(request: Request) -> bool:
+    """Return whether this page has an address that only its own machine can open."""
+    root = front_of(request).root(request)
+    return urlsplit(root).hostname in ("localhost", "127.0.0.1", "::1")
 
 
 def learner_of(request: Request) -> Learner:

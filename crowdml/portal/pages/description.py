@@ -76,16 +76,19 @@ class Description:
 
 
 def _time(seconds: float) -> str:
-    """Write a duration in words.
+    """Write a duration in words, a short one more finely: check-ins multiply its rounding.
 
-    >>> _time(42), _time(1203.2), _time(24064), _time(3 * 86400)
-    ('42 seconds', '20 minutes', '6 hours 41 minutes', '3 days')
+    >>> _time(0.8), _time(42), _time(93), _time(1203.2), _time(24064), _time(3 * 86400)
+    ('0.8 seconds', '42 seconds', '1.5 minutes', '20 minutes', '6 hours 41 minutes', '3 days')
     """
     minutes = round(seconds / 60)
-    if seconds < 1.5:
-        return say("1 second")
+    if seconds < 10:
+        tenths = max(1, int(10 * seconds + 0.5))
+        return say("1 second") if tenths == 10 else say("{n} seconds", n=tenths / 10)
     if seconds < 90:
-        return say("{n} seconds", n=round(seconds))
+        return say("{n} seconds", n=int(seconds + 0.5))
+    if seconds < 600:
+        return say("{n} minutes", n=int(seconds / 30 + 0.5) / 2)
     if minutes < 120:
         return say("{n} minutes", n=minutes)
     if minutes < 48 * 60:

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from crowdml.portal.pages.context import front_of, learner_of
+from crowdml.portal.pages.context import front_of, learner_of, on_loopback
 from crowdml.portal.pages.description import Description
 from crowdml.portal.pages.page import HEADERS, render
 from crowdml.portal.pages.static import JOINED, STATIC, TYPES, serve_file
@@ -33,6 +33,7 @@ async def participant(request: Request) -> Response:
         sensor_json=msgspec.json.encode(learner.task.terms.features.sensor).decode(),
         program=JOINED,
         integrity=STATIC.files[JOINED].integrity,
+        loopback=on_loopback(request),
     )
 
 

@@ -2,7 +2,6 @@
 
 import io
 import time
-from urllib.parse import urlsplit
 
 import msgspec
 import segno
@@ -12,7 +11,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from crowdml.phrase import Phrase
-from crowdml.portal.pages.context import front_of, learner_of, portal_of, service_of
+from crowdml.portal.pages.context import (
+    front_of,
+    learner_of,
+    on_loopback,
+    portal_of,
+    service_of,
+)
 from crowdml.portal.pages.description import Description
 from crowdml.portal.pages.page import HEADERS, render
 from crowdml.portal.pages.program import PROGRAM_SHA256
@@ -113,7 +118,7 @@ async def join(request: Request) -> Response:
         fingerprint=front_of(request).fingerprint,
         program_sha256=PROGRAM_SHA256,
         wheel=await run_in_threadpool(own_wheel),
-        loopback=urlsplit(root).hostname in ("localhost", "127.0.0.1", "::1"),
+        loopback=on_loopback(request),
     )
 
 

@@ -34,7 +34,7 @@ _language = ContextVar("language", default=ENGLISH)
 NBSP = "\N{NO-BREAK SPACE}"
 """A no-break space, which keeps a number and its sign on one line."""
 
-TOGETHER = [(words, words.replace(" ", NBSP)) for words in (" %", " ±", "± ", "ε = ")]
+TOGETHER = [(words, words.replace(" ", NBSP)) for words in (" %", " ±", "± ", "ε = ", " →")]
 
 
 def say(text: str | Phrase, **values: Value) -> str:

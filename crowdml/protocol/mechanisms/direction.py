@@ -108,6 +108,14 @@ def _sends(promise: "Promise") -> Iterator[tuple[str, Phrase]]:
         yield "rule", Phrase("A public rule, not your device, decides what a check-in sends.")
     for share in promise.roles:
         yield share.role.value, _role(promise, share)
+        if share.role is Role.COUNT:
+            yield (
+                "answer",
+                Phrase(
+                    "Some check-ins send your answer to one sample, true {times}.",
+                    times=times(share.truth),
+                ),
+            )
     yield "hides", chance_hides(promise)
 
 
@@ -162,7 +170,7 @@ def chance_hides(promise: "Promise") -> Phrase:
             "What is sent is changed at random, but so little that a guess about you can become "
             "nearly certain."
         )
-    return Phrase("What is sent is partly random, so nobody can be sure what your samples are.")
+    return Phrase("What is sent is partly random: none of it is certain.")
 
 
 DIRECTION = MechanismKind(

@@ -197,7 +197,12 @@ export const DIRECTION = {
     if (roles.length > 1) {
       yield ["rule", phrase("A public rule, not your device, decides what a check-in sends.")];
     }
-    for (const share of roles) yield [share.role, sentenceOf(share, promise)];
+    for (const share of roles) {
+      yield [share.role, sentenceOf(share, promise)];
+      if (share.role !== "count") continue;
+      const values = { times: times(share.truth) };
+      yield ["answer", phrase("Some check-ins send your answer to one sample, true {times}.", values)];
+    }
     yield ["hides", chanceHides(promise)];
   },
 
@@ -261,7 +266,7 @@ export function chanceHides({ level, weak }) {
     ? phrase(
         "What is sent is changed at random, but so little that a guess about you can become nearly certain.",
       )
-    : phrase("What is sent is partly random, so nobody can be sure what your samples are.");
+    : phrase("What is sent is partly random: none of it is certain.");
 }
 
 /** @type {(message: DirectionMessage, truth: DirectionTruth, labels: readonly string[]) => ShownNumber} */

@@ -92,7 +92,8 @@ export class Budget {
     const more = raised > this.#allowed;
     any("raise").hidden = !more;
     put("raise", say("Allow 1 more check-in"));
-    put("more-cost", more ? `${this.#price(used, raised)} ${this.#effort(1)}` : "");
+    put("more-cost", more ? this.#price(used, raised) : "");
+    put("more-time", more ? this.#effort() : "");
   }
 
   /** Say what the number in the field would cost, unless it is the limit that the ledger shows. */
@@ -111,7 +112,10 @@ export class Budget {
       epsilon: epsilon(limitsOf(this.#device.terms, checkins).perDevice),
     };
     const costs = say("One more check-in reveals more: ε = {epsilon} in total instead of {used}.", values);
-    return `${costs} ${this.#loss(checkins)}`;
+    const promise = this.#device.terms.promise(checkins, this.#sent);
+    if (!promise.forAReading) return `${costs} ${this.#loss(checkins)}`;
+    const reading = { epsilon: epsilon(promise.epsilonPerReading) };
+    return `${costs} ${say("For one reading of your sensor it stays as it is: ε = {epsilon}.", reading)}`;
   }
 
   /** @param {number} checkins */
@@ -120,9 +124,8 @@ export class Budget {
     return `${say(level.pill)}. ${say(sentences.loss)}`;
   }
 
-  /** @param {number} checkins */
-  #effort(checkins) {
+  #effort() {
     const seconds = secondsOf(this.#device.terms);
-    return seconds ? say("That is about {time} more.", { time: time(seconds * checkins) }) : "";
+    return seconds ? say("One more check-in takes about {time}.", { time: time(seconds) }) : "";
   }
 }

@@ -67,6 +67,7 @@ export class Comparison {
       // The device refuses such terms, so do not offer to agree to them.
       const refused = this.#device.terms.private && !terms.private;
       any("private-no-more").hidden = !refused;
+      any("limit-part").hidden = this.#agree.hidden = refused;
       this.#agree.disabled = refused;
     } catch (error) {
       any("look-again").hidden = false;

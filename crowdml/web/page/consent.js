@@ -4,7 +4,7 @@ import { Device, Terms, TermsChanged, limitsOf, startPhrase, termsHash } from ".
 import { Rejected } from "../errors.js";
 import { isTypedIn, missing, sourceOf } from "../sensors/index.js";
 import { secondsOf } from "./effort.js";
-import { any, complain, element, epsilon, put, putAll, showLevel, time } from "./elements.js";
+import { any, complain, count, element, epsilon, put, putAll, showLevel, time } from "./elements.js";
 import { say } from "./say.js";
 
 /** @param {string} task */
@@ -22,8 +22,8 @@ export async function consent(task) {
   const agree = element("agree", HTMLButtonElement);
   const checkins = field("checkins");
   const usual = terms.promise().checkins;
-  const count = () => Math.max(1, Math.floor(checkins?.valueAsNumber || usual));
-  const show = () => showLoss(terms, count());
+  const allowed = () => Math.max(1, Math.floor(checkins?.valueAsNumber || usual));
+  const show = () => showLoss(terms, allowed());
   checkins?.addEventListener("input", show);
   // After Back or a reload, the browser restores the number that was typed in.
   addEventListener("pageshow", show);
@@ -41,7 +41,7 @@ export async function consent(task) {
         await source?.ask?.();
         const device = await Device.join(task, {
           termsSha256,
-          limits: limitsOf(terms, count()),
+          limits: limitsOf(terms, allowed()),
           acceptNoPrivacy: document.querySelector("#accept-no-privacy:checked") !== null,
           ...(invite ? { invite: invite.value.trim() } : {}),
         });
@@ -94,6 +94,7 @@ function showLoss(terms, checkins) {
   const seconds = secondsOf(terms);
   if (seconds && document.getElementById("time-in-all")) {
     put("time-in-all", time(seconds * checkins));
+    put("n-in-all", count(checkins));
   }
 }
 

@@ -27,8 +27,14 @@ export function renderForYou(terms, history, ended) {
   for (const place of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-for-you]"))) {
     if (place.dataset["forYou"] === state) continue;
     place.dataset["forYou"] = state;
-    place.replaceChildren(make("p", text), ...(said && shares.length >= FEWEST ? [drawn(shares)] : []));
+    place.replaceChildren(make("p", text), ...(said && shares.length >= FEWEST ? [drawn(shares), caption()] : []));
   }
+}
+
+function caption() {
+  const made = make("p", say("Over time: the higher a bar, the more often the model was right."));
+  made.className = "quiet";
+  return made;
 }
 
 /** @param {readonly Sent[]} history */

@@ -100,12 +100,19 @@ export function putAll(id, phrases) {
   if (any(id).textContent !== texts) any(id).replaceChildren(...paragraphs);
 }
 
-/** @param {number} seconds Written in whole words, because a short form may end with a full stop. */
+/**
+ * Write a duration in whole words, because a short form may end with a full stop; a short one more
+ * finely, because check-ins multiply its rounding.
+ *
+ * @param {number} seconds
+ */
 export function time(seconds) {
   const amount = (/** @type {number} */ n, /** @type {string} */ unit) =>
     n.toLocaleString(language, { style: "unit", unit, unitDisplay: "long" });
   const minutes = Math.round(seconds / 60);
-  if (seconds < 90) return amount(Math.max(1, Math.round(seconds)), "second");
+  if (seconds < 10) return amount(Math.max(1, Math.round(10 * seconds)) / 10, "second");
+  if (seconds < 90) return amount(Math.round(seconds), "second");
+  if (seconds < 600) return amount(Math.round(seconds / 30) / 2, "minute");
   if (minutes < 120) return amount(minutes, "minute");
   if (minutes >= 48 * 60) return amount(Math.round(minutes / 1440), "day");
   const rest = minutes % 60;

@@ -25,6 +25,7 @@ export class Panel {
     any("run").addEventListener("click", async () => {
       await part.run(!part.running);
       this.render();
+      if (any("run").hidden) this.#focusAnswer();
     });
   }
 
@@ -34,7 +35,8 @@ export class Panel {
     input("target").disabled = part.limited;
     put("run", part.running ? say("Pause") : say("Resume"));
     any("run").className = part.running ? "second" : "";
-    any("run").hidden = part.typedIn || part.limited;
+    // Before the first answer nothing is read, so there is nothing to pause.
+    any("run").hidden = part.typedIn || part.limited || (part.running && !part.answered);
     any("limit-reached").hidden = !part.limited;
     any("answer").hidden = part.limited;
     any("now").hidden = part.limited;

@@ -1,8 +1,8 @@
 /** Show every check-in that was sent, byte for byte, beside the true values of this session. */
 
-import { probabilityInWords } from "../figures.js";
+import { countOf, probabilityInWords } from "../figures.js";
 import { eventKindOf } from "../index.js";
-import { any, count, make, put, row } from "./elements.js";
+import { any, make, put, row } from "./elements.js";
 import { language, say } from "./say.js";
 
 /** @import { Device } from "../index.js" */
@@ -28,7 +28,7 @@ export class SentList {
 
   /** @param {readonly Sent[]} history */
   render(history) {
-    put("n-sent", history.length ? count(history.length) : say("Nothing yet."));
+    put("n-sent", history.length ? say(countOf("check-in", history.length)) : say("Nothing yet."));
     for (const sent of history) {
       let answer = this.#answers.get(sent.id);
       if (!answer) {

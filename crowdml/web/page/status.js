@@ -41,7 +41,7 @@ export function outlook(part, nSamples) {
   const rest = wait + Math.max(0, missing) * part.sensor.every;
   return say("Next sample in {soon}, about {later} to the next message.", {
     soon: time(Math.ceil(wait)),
-    later: time(rest),
+    later: time(Math.ceil(rest)),
   });
 }
 

@@ -17,7 +17,7 @@ export function translator(catalogue, language) {
   };
 }
 
-const TOGETHER = [" %", " ±", "± ", "ε = "];
+const TOGETHER = [" %", " ±", "± ", "ε = ", " →"];
 
 /**
  * Keep numbers and their signs on one line, as the server does.

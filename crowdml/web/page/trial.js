@@ -3,6 +3,7 @@
 import { makeFeatures } from "../columns.js";
 import { probabilityInWords, significant } from "../figures.js";
 import { MODELS } from "../models/index.js";
+import { phrase } from "../phrase.js";
 import { Sensing, featuresOf } from "../sensing.js";
 import { isTypedIn, missing, sourceOf } from "../sensors/index.js";
 import { language, phraseOf, say } from "./say.js";
@@ -10,6 +11,9 @@ import { language, phraseOf, say } from "./say.js";
 /** @import { Columns, Norm, Sensor } from "../types.js" */
 
 const SILENCE_MS = 3000; // without a reading, the device has no sensor
+
+/** The decimal sign of the page's language. */
+const DECIMAL = (1.5).toLocaleString(language).charAt(1);
 
 /** @type {(() => void) | null} Ends the sensing that is under way. */
 let stop = null;
@@ -42,6 +46,16 @@ async function fetched(form) {
 }
 
 /**
+ * Split a text into numbers. Where the language writes a decimal comma, a comma between digits is one.
+ *
+ * @type {(text: string, decimal: string) => string[]}
+ */
+export function numbersIn(text, decimal) {
+  const plain = decimal === "," ? text.replace(/(\d),(?=\d)/g, "$1.") : text;
+  return plain.split(/[\s,;]+/).filter(Boolean);
+}
+
+/**
  * Read the values of x in their own units; null for a column that is left empty.
  *
  * @type {(form: HTMLFormElement, sensor: Sensor | null) => Float64Array | (number | null)[]}
@@ -50,7 +64,7 @@ function entered(form, sensor) {
   /** @type {HTMLInputElement[]} */
   const fields = [...form.querySelectorAll("[name=x]")].map((field) => /** @type {any} */ (field));
   const texts = fields.flatMap((field) =>
-    field.type === "number" ? [field.value] : field.value.split(/[\s,;]+/).filter(Boolean),
+    field.type === "number" ? [field.value] : numbersIn(field.value, DECIMAL),
   );
   const numbers = texts.map((text) => (text === "" ? null : Number(text)));
   const count = Number(form.dataset["count"]);
@@ -131,7 +145,7 @@ function chances(labels, shares) {
   const rows = best.flatMap(({ label, share }) => {
     const bar = Object.assign(document.createElement("progress"), { value: share });
     bar.setAttribute("aria-label", label);
-    return [made("dt", {}, label), made("dd", {}, bar, ` ${say(probabilityInWords(share))}`)];
+    return [made("dt", {}, label), made("dd", {}, bar, ` ${say(share < 0.01 ? phrase("< 1 %") : probabilityInWords(share))}`)];
   });
   return made("dl", { className: "chances" }, ...rows);
 }

@@ -79,7 +79,7 @@ def test_a_link_is_enough(crowdml: Command, owner: Here, server: Process) -> Non
         "What is read:      motion",
         "What is computed:  4 numbers. energies",
         "What is predicted: still, walk, run",
-        "What leaves:       Your samples never leave your device. When it has 3 samples",
+        "What leaves:       Your readings never leave your device. When it has 3 samples",
         "It stops after 20 check-ins.",
         "What you lose:     Very weak privacy. ε = 20 for one sample in each of 20 check-ins",
         "ε = 1 for a sample and 20 for all check-ins",
@@ -226,7 +226,7 @@ def test_an_epsilon_that_protects_nobody_is_no_privacy(
     refused = quick(*arguments)
     assert refused.code == 1
     assert f"THIS TASK IS NOT PRIVATE. It has ε = {epsilon}" in refused.err
-    for claim in ("no noise", "nobody can be sure", "factor of at most"):
+    for claim in ("no noise", "none of it is certain", "factor of at most"):
         assert claim not in refused.err
     assert "--accept-no-privacy" in refused.err.splitlines()[-1]
     quick(*arguments, "--accept-no-privacy").said()
@@ -666,9 +666,7 @@ def test_what_a_participant_gets(joined: Here, server: Process) -> None:
     rows = "1,0,0,0,still\n0,1,0,0,walk\n0,0,1,0,run\n"
     ran = joined("device", "run", "--source", "-", typed=30 * rows)
     for_you, bars = joined("device", "ledger").said().split("Over all tasks")[0].split("\n")[-4:-2]
-    assert re.fullmatch(
-        r"The crowd’s model was right about \d+ of your last 21 samples\..*", for_you
-    )
+    assert re.fullmatch(r"The crowd’s model guessed \d+ of your last 21 samples right\..*", for_you)
     assert re.fullmatch("Over time, from no sample to all: [▁▂▃▄▅▆▇█]{18,20}", bars)
     document = joined("device", "ledger", "--json").json()
     assert not {"right", "tallies", "for_you"} & {*document, *document["checkins"][0]}

@@ -332,7 +332,7 @@ def test_preview_shows_what_participants_will_see_and_changes_nothing(portal: Po
             {"collection.checkins": "4", "features.sensor.kind": "motion"},
             [
                 "With one check-in instead of 4 it would be 74 times in 100.",
-                "About 25 minutes with the page open for each check-in, about 100 minutes in total",
+                "About 25 minutes with the page open for each check-in, about 100 minutes for all",
             ],
         ),
         ({"collection.evaluators": "0"}, ["Its error will not be measured."]),

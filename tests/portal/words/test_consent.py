@@ -68,8 +68,8 @@ def test_six_answers(portal: Portal, task: Task) -> None:
     assert (f"About {about.time()} with the page open" if here else "your device") in how_long
     assert lost.startswith(f"{promise.level.pill} ε = {written_epsilon(promise.epsilon)} ")
     assert " ".join(map(str, promise.what_is_lost)) in lost
-    assert ("Leave and erase everything" if here else "device leave") in stop
-    assert "erases the samples, the ledger and the key" in stop
+    assert ("Leave and erase everything" if here else "crowdml device leave") in stop
+    assert ("erases all it keeps" if here else "erases your samples, your messages") in stop
 
 
 def test_the_example_takes_twenty_minutes(portal: Portal) -> None:
@@ -81,7 +81,7 @@ def test_six_answers_in_german(portal: Portal) -> None:
     who, _, _, how_long, lost, stop = answers(portal, EXAMPLES[0], "de")
     assert EXAMPLES[0].terms.owner in who
     assert "Etwa 20 Minuten" in how_long
-    assert "läge er schlimmstenfalls in 983 von 1.000 Fällen richtig" in lost
+    assert "kann er schlimmstenfalls in 983 von 1.000 Fällen richtigliegen" in lost
     assert "„Aussteigen und alles löschen“" in stop
 
 

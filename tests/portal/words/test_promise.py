@@ -45,6 +45,6 @@ def test_the_page_on_privacy_contradicts_no_promise(places: Stating) -> None:
     assert "100 %" not in page
     assert "99.9955 %" in page, "at ε = 10"
     (honest,) = (each for each in page.split(". ") if "the server being honest" in each)
-    assert "a phone’s browser gets its program from the server" in honest
+    assert "as every phone’s browser gets it, it does depend on the server" in honest
     assert "it sends only your answer to one sample" in page
     assert "The answer sent is the true one 96 times in 100; otherwise it is made up." in page
