@@ -43,7 +43,8 @@ async def chart(request: Request) -> Response:
     else:
         # The pace chart changes with the clock, the others only with check-ins.
         minute = time.time() // 60 if name == "pace" else 0
-        key = (learner.id, name, kind, theme, facts.statistics.version, minute)
+        now = facts.statistics
+        key = (learner.id, name, kind, theme, now.version, now.state.final, minute)
         drawn, colours = CHARTS[name], THEMES[theme]
         body = await portal_of(request).charts.picture(
             key, lambda: save(drawn.picture(facts, colours), kind, colours, drawn.alt(facts))

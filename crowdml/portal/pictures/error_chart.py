@@ -58,7 +58,7 @@ def no_error(facts: Facts) -> str:
         return ""
     if not facts.task.terms.mechanism().evaluates:
         return _measured(facts.task)
-    return uncertain() if facts.statistics.version else not_yet(facts)
+    return uncertain(facts) if facts.statistics.version else not_yet(facts)
 
 
 def draw_spark(facts: Facts, theme: Theme) -> "Figure":

@@ -41,7 +41,7 @@ def no_labels(facts: Facts) -> str:
         return not_yet(facts)
     top = max(shares, key=lambda share: share.value)
     known = words.known(Estimate(top.value, top.margin)) and top.value > top.margin
-    return "" if known else uncertain()
+    return "" if known else uncertain(facts)
 
 
 def _short(label: str) -> str:

@@ -150,7 +150,13 @@ class Outlook(NamedTuple):
             return
         guess = guess_of(task, now)
         if guess is not None and not guess.error.margin:
-            yield say("Which answers are frequent is uncertain: few check-ins have counted them.")
+            yield (
+                say("How often each answer was given stayed uncertain: few check-ins counted it.")
+                if now.state.final
+                else say(
+                    "How often each answer was given is still uncertain: few check-ins have counted it."
+                )
+            )
 
     def _about_devices(self) -> Iterator[str]:
         now = self.facts.statistics

@@ -82,7 +82,7 @@ def test_what_is_uncertain_and_what_would_help() -> None:
     assert found
     assert 100 < int(found[1].replace(",", "")) <= 1000
     assert 10 <= int(found[2]) <= 20
-    assert "Which answers are frequent is uncertain" in vague
+    assert "How often each answer was given is still uncertain" in vague
     strict = make_task(privacy__mechanism="direction", privacy__epsilon=0.05, stop__updates=1000)
     hopeless = " ".join(outlook(strict, {NOW - DAY: 100}).sentences)
     assert "will stay uncertain until the end. In the next task, a larger ε" in hopeless

@@ -40,6 +40,18 @@ def test_before_anyone_measured() -> None:
         assert b"<svg" in save(picture, "svg", THEMES["light"])
 
 
+def test_an_ended_task_needs_no_more_check_ins() -> None:
+    ended = msgspec.structs.replace(NOTHING, state=State.EXHAUSTED)
+    facts = Facts(make_task(**DIRECTION), ended, Course([POINT], {60: 9}))
+    assert CHARTS["error"].nothing(facts) == "Too uncertain to say: too few check-ins measured it."
+    assert CHARTS["labels"].nothing(facts) == "Not measured."
+    vague = (Estimate(0.5, 0.6), Estimate(0.3, 0.6), Estimate(0.2, 0.6))
+    counted = facts._replace(statistics=msgspec.structs.replace(ended, labels=vague))
+    assert CHARTS["labels"].nothing(counted) == CHARTS["error"].nothing(facts)
+    never = facts._replace(statistics=msgspec.structs.replace(ended, version=0))
+    assert CHARTS["error"].nothing(never) == "There were no check-ins."
+
+
 @pytest.mark.parametrize(
     ("changes", "error", "labels"),
     [
