@@ -65,6 +65,9 @@ def draw_spark(facts: Facts, theme: Theme) -> "Figure":
     """Draw the error as a small curve without axes, for lists."""
     rows = thin(error_rows(facts))
     picture, axes = figure(theme, width=2.2, height=0.5)
+    picture.set_layout_engine("none")
+    axes.set_position((0.0, 0.0, 1.0, 1.0))
+    axes.margins(x=0.0)
     axes.set_axis_off()
     axes.set_ylim(-0.05, 1.05)
     if rows:

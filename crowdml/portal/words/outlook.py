@@ -100,9 +100,23 @@ class Outlook(NamedTuple):
         return _more((self.end - now.version) / rate)
 
     @property
+    def title(self) -> str:
+        """Return the heading of the sentences."""
+        if self.facts.statistics.state.final:
+            return say("What stayed uncertain")
+        if self.help:
+            return say("What is uncertain, and what would help")
+        return say("What is uncertain")
+
+    @property
     def sentences(self) -> list[str]:
         """List what is uncertain, and what would help."""
-        return [*self._about_error(), *self._about_answers(), *self._about_devices()]
+        return [*self._about_error(), *self._about_answers(), *self.help]
+
+    @property
+    def help(self) -> list[str]:
+        """List what would help."""
+        return [*self._help_with_error(), *self._help_with_devices()]
 
     def _about_error(self) -> Iterator[str]:
         task, now = self.facts.task, self.facts.statistics
@@ -113,8 +127,18 @@ class Outlook(NamedTuple):
             yield advice(task) or ""
             return
         yield Performance(self.facts).sentence
+
+    def _help_with_error(self) -> Iterator[str]:
+        task, now = self.facts.task, self.facts.statistics
         margin = now.error.margin if now.error and known(now.error) else 1.0
-        if now.state.final or margin <= CLEAR:
+        if not task.terms.mechanism().evaluates or not now.version or margin <= CLEAR:
+            return
+        if now.state is State.EXHAUSTED:
+            yield say(
+                "If you reopen the task below, it takes {checkins} more.",
+                checkins=counted(task.t_max, "check-in"),
+            )
+        if now.state.final:
             return
         at_end = expected_margin(task, self.end)
         if at_end is not None and at_end < BETTER * margin:
@@ -154,12 +178,19 @@ class Outlook(NamedTuple):
                 say("How often each answer was given stayed uncertain: few check-ins counted it.")
                 if now.state.final
                 else say(
-                    "How often each answer was given is still uncertain: few check-ins have counted it."
+                    "How often each answer was given is still uncertain: few check-ins have "
+                    "counted it."
                 )
             )
 
-    def _about_devices(self) -> Iterator[str]:
-        now = self.facts.statistics
+    def _help_with_devices(self) -> Iterator[str]:
+        task, now = self.facts.task, self.facts.statistics
+        if not now.state.final and not now.devices:
+            yield (
+                say("Make an invite below: people join with it.")
+                if task.enrolment.mode == "invite"
+                else say("Share the join page: people join there.")
+            )
         waiting = now.devices - now.active_devices
         if not now.state.final and waiting > now.active_devices:
             yield say(

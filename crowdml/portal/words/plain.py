@@ -11,6 +11,8 @@ from crowdml.portal.words.language import NBSP, local, say
 from crowdml.protocol import (
     Estimate,
     State,
+    Statistics,
+    Task,
     error_said,
     estimate_said,
     known,
@@ -40,6 +42,7 @@ __all__ = [
     "state",
     "status",
     "when",
+    "wrong_predictions",
 ]
 
 
@@ -197,6 +200,15 @@ def error(value: Estimate | None) -> str:
     'between 0 and 12\xa0% wrong'
     """
     return say(error_said(value))
+
+
+def wrong_predictions(task: Task, statistics: Statistics) -> str:
+    """Write the share of wrong predictions of the current model, or why it is unknown."""
+    if known(statistics.error):
+        return estimate(statistics.error)
+    if not task.terms.mechanism().evaluates:
+        return say("not measured")
+    return say("not known") if statistics.state.final else say("not known yet")
 
 
 def when(seconds: int | None) -> str:

@@ -316,7 +316,7 @@ def test_preview_shows_what_participants_will_see_and_changes_nothing(portal: Po
         (
             {"privacy.mechanism": "laplace", "privacy.epsilon": "1"},
             [
-                "in each of 20 check-ins, and ε = 1 for a single sample. (laplace)",
+                "in each of 20 check-ins, and ε = 1 for a single sample. Mechanism: laplace.",
                 "Very weak privacy ε = 20",
                 "Of ε, the gradient takes 0.9,",
             ],

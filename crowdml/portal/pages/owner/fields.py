@@ -3,7 +3,7 @@
 from crowdml.models import MODELS
 from crowdml.optim import OPTIMIZERS, RATES
 from crowdml.portal.pages.owner.field import Field, FoldedFields, FormStep
-from crowdml.protocol import COUNTERS, EVALUATORS, MECHANISMS, SENSORS, SUMMARY
+from crowdml.protocol import COUNTERS, EVALUATORS, SENSORS, SUMMARY
 
 TRANSFORMS = {
     "spectrum": "first bins of the window’s Fourier transform, summing to 1",
@@ -13,6 +13,13 @@ TRANSFORMS = {
 }
 TRIGGERS = {"always": "at every turn", "label-change": "only when the label has changed"}
 MISSING = {"reject": "the sample is not used", "center": "the center stands in its place"}
+MECHANISM_NAMES = {
+    "direction": "the whole person",
+    "gaussian": "each sample, Gaussian noise",
+    "laplace": "each sample, Laplace noise",
+}
+"""What each mechanism protects, in words that fit into a list of choices."""
+
 MODES = {"open": "anyone", "invite": "only with a code from you"}
 
 FORM: list[FormStep | FoldedFields | Field] = [
@@ -117,12 +124,13 @@ FORM: list[FormStep | FoldedFields | Field] = [
         "For numbers: a prediction that is off by more than this is an error.",
     ),
     FormStep(
-        "What people give", "A check-in is one message that is made from samples and hides them."
+        "What people give", "A check-in is one message that is made from samples, with randomness."
     ),
     Field(
         "privacy.epsilon",
         "ε, the loss of privacy",
-        "The most that a person loses in total: 1 is strong protection, 4 moderate, 10 weak.",
+        "1 is strong protection, 4 moderate, 10 weak. For direction, ε is the most that a person "
+        "loses in total; for gaussian and laplace, the most that one sample loses.",
         "4",
     ),
     Field(
@@ -163,10 +171,9 @@ FORM: list[FormStep | FoldedFields | Field] = [
     Field(
         "privacy.mechanism",
         "Mechanism",
-        "For a mechanism that protects samples, ε is what one sample loses, and inf means no "
-        "privacy.",
+        "For gaussian and laplace, ε = inf means no privacy.",
         "direction",
-        MECHANISMS,
+        MECHANISM_NAMES,
     ),
     Field("privacy.epsilon_e", "ε for the error count", "For gaussian and laplace. Empty: 5 %."),
     Field(
@@ -187,9 +194,9 @@ FORM: list[FormStep | FoldedFields | Field] = [
     FormStep("The crowd", "How many will take part, and what can they reach?"),
     Field(
         "stop.updates",
-        "Check-ins that you expect",
-        "From all devices together. A rough guess is enough: up to four times too many or too "
-        "few. It sets the size of the learning steps, and the task ends after this number.",
+        "Most check-ins in total",
+        "From all devices together. The task ends after this number, so rather name too many. It "
+        "also sets the size of the learning steps, which still suits a quarter of this number.",
         "1000",
     ),
     Field("enrolment.mode", "Who may join", "", "open", MODES),
