@@ -57,7 +57,10 @@ def note_labels(task: Task) -> str:
     elif not promise.exact:
         said = say("From noisy counts, made to add up to 100 %.")
     else:
-        said = say("From exact counts.")
+        return say(
+            "Counted exactly. The lines show how large each share could be in a larger group, with "
+            "95 % confidence."
+        )
     return said + " " + say("The truth lies within the lines with 95 % confidence.")
 
 

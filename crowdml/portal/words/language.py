@@ -35,6 +35,7 @@ NBSP = "\N{NO-BREAK SPACE}"
 """A no-break space, which keeps a number and its sign on one line."""
 
 TOGETHER = [(words, words.replace(" ", NBSP)) for words in (" %", " ±", "± ", "ε = ")]
+TOGETHER.append(("SHA-256", "SHA\N{NON-BREAKING HYPHEN}256"))
 
 
 def say(text: str | Phrase, **values: Value) -> str:
@@ -55,10 +56,12 @@ def say(text: str | Phrase, **values: Value) -> str:
 
 
 def unbroken(text: str) -> str:
-    r"""Keep numbers and their signs on one line.
+    r"""Keep numbers and their signs on one line, and the name of a hash.
 
     >>> unbroken("21 ± 3 of 50 %, ε = 4")
     '21\xa0±\xa03 of 50\xa0%, ε\xa0=\xa04'
+    >>> ascii(unbroken("SHA-256"))
+    "'SHA\\u2011256'"
     """
     for broken, kept in TOGETHER:
         text = text.replace(broken, kept)

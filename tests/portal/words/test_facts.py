@@ -56,7 +56,11 @@ def test_an_ended_task_needs_no_more_check_ins() -> None:
     ("changes", "error", "labels"),
     [
         ({}, "with noise", "From noisy counts"),
-        ({"privacy__epsilon": float("inf")}, "on the devices’ own new samples.", "exact counts."),
+        (
+            {"privacy__epsilon": float("inf")},
+            "on the devices’ own new samples.",
+            "Counted exactly.",
+        ),
         (DIRECTION, "for people who did not train it", "check-ins that count answers"),
         (DIRECTION | {"collection__checkins": 3}, "samples that did not train it", "that count"),
         (DIRECTION | {"collection__evaluators": 0.0}, "no check-in evaluates", "that count"),

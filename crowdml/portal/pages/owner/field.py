@@ -9,6 +9,7 @@ from typing import Annotated, Any, Protocol, get_args, get_origin
 from crowdml.errors import Mistake
 from crowdml.phrase import Phrase
 from crowdml.portal.words import say
+from crowdml.portal.words.language import NBSP
 from crowdml.protocol import MISSING, TaskFile, fields_of
 
 BESIDE = {"model.start", "model.pilot"}
@@ -16,6 +17,8 @@ BESIDE = {"model.start", "model.pilot"}
 
 TASK_FILE = {key: each for key, each in fields_of(TaskFile) if key not in BESIDE}
 LONGEST_LINE = 200
+TOGETHER = (" … ", "Empty: ", "Leer: ")
+"""What stays on one line with the words beside it."""
 
 
 class Kind(StrEnum):
@@ -73,19 +76,30 @@ class Field:
     def hint(self) -> str:
         """Return what to write, and the default."""
         about, default = say(self.about), self.usual or TASK_FILE[self.key].default
-        number = self.kind is Kind.NUMBER and isinstance(default, int | float) and self.default
-        return f"{about} {say('Empty: {n}.', n=default)}".lstrip() if number else about
+        if self.kind is Kind.NUMBER and isinstance(default, int | float) and self.default:
+            about = f"{about} {say('Empty: {n}.', n=default)}".lstrip()
+        for words in TOGETHER:
+            about = about.replace(words, words.replace(" ", NBSP))
+        return about
 
     @property
     def choices(self) -> list[tuple[str, str]]:
         """Return values and their names; the first value is empty where nothing may be chosen."""
-        usual = say("default: {value}", value=str(TASK_FILE[self.key].default))
-        first = [("", say(self.none) if self.none else usual)]
+        first = [("", say(self.none) if self.none else self._default)]
         named = [
-            (value, f"{value}: {say(known if isinstance(known, str) else known.words)}")
+            (value, say("{value}: {name}", value=value, name=_in_words(known)))
             for value, known in self.names.items()
         ]
         return named if self.start and not self.none else first + named
+
+    @property
+    def _default(self) -> str:
+        """Name the default of a choice; a registered kind is known by its value alone."""
+        value = str(TASK_FILE[self.key].default)
+        known = self.names.get(value)
+        if not isinstance(known, str):
+            return say("default: {value}", value=value)
+        return say("default: {value} ({name})", value=value, name=say(known))
 
 
 @dataclass(frozen=True)
@@ -104,6 +118,10 @@ class FormStep:
     about: str
     fields: list[Field] = field(default_factory=list)
     folds: list[FoldedFields] = field(default_factory=list)
+
+
+def _in_words(known: str | WordedKind) -> str:
+    return say(known if isinstance(known, str) else known.words)
 
 
 def _kind(type_: Any) -> Kind:
