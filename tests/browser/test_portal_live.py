@@ -113,7 +113,7 @@ def test_over_tls_in_the_dark(serve_portal: ServePortal, browse: Browse) -> None
         (
             "desktop-light",
             "walking",
-            "and the noise has",
+            "and the noise on",
             [("epsilon", "1", "?epsilon=10&batch=20"), ("batch", "2", "?epsilon=10&batch=100")],
         ),
         (

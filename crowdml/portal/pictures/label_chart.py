@@ -21,7 +21,9 @@ def draw_labels(facts: Facts, theme: Theme) -> "Figure":
     value = [share.value for share in shares]
     below = [min(share.margin, share.value) for share in shares]
     above = [min(share.margin, 1 - share.value) for share in shares]
-    axes.barh(names, value, xerr=(below, above), color=theme.accent, ecolor=theme.text, capsize=3)
+    # Pale bars, on which the lines can be seen in both schemes.
+    axes.barh(names, value, color=theme.accent, alpha=0.45)
+    axes.errorbar(value, names, xerr=(below, above), fmt="none", ecolor=theme.text, capsize=3)
     axes.invert_yaxis()
     axes.set_xlim(0, 1)
     in_percent(axes.xaxis)

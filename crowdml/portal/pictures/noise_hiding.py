@@ -42,7 +42,7 @@ class NoiseHiding:
         return say(
             "Each hill shows which values may be sent: one hill with your sample, the other with "
             "another sample in its place. The more they overlap, the less a message reveals. The "
-            "ticks are real draws."
+            "ticks are values drawn at random."
         )
 
     @property

@@ -9,10 +9,11 @@ import numpy as np
 
 from crowdml.learning import error_now
 from crowdml.portal.words.language import say
-from crowdml.portal.words.performance import Facts, Performance, guess_of
+from crowdml.portal.words.performance import Facts, Performance
 from crowdml.portal.words.plain import count, counted, known
+from crowdml.portal.words.shares import label_shares
 from crowdml.privacy import Unit
-from crowdml.protocol import State, Task
+from crowdml.protocol import Estimate, State, Task
 
 MOST_REPORTS = 2000
 """The most rows of reports that are computed; with more reports, a row stands for several."""
@@ -172,8 +173,8 @@ class Outlook(NamedTuple):
         task, now = self.facts.task, self.facts.statistics
         if not task.terms.n_classes or not task.terms.mechanism().counts or not now.version:
             return
-        guess = guess_of(task, now)
-        if guess is not None and not guess.error.margin:
+        top = max(label_shares(task, now), key=lambda share: share.value, default=None)
+        if top is None or not known(Estimate(top.value, top.margin)):
             yield (
                 say("How often each answer was given stayed uncertain: few check-ins counted it.")
                 if now.state.final

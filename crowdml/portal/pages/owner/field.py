@@ -7,9 +7,9 @@ from types import NoneType
 from typing import Annotated, Any, Protocol, get_args, get_origin
 
 from crowdml.errors import Mistake
-from crowdml.phrase import Phrase
+from crowdml.phrase import Phrase, written
 from crowdml.portal.words import say
-from crowdml.portal.words.language import NBSP
+from crowdml.portal.words.language import NBSP, local, plain_number
 from crowdml.protocol import MISSING, TaskFile, fields_of
 
 BESIDE = {"model.start", "model.pilot"}
@@ -77,7 +77,8 @@ class Field:
         """Return what to write, and the default."""
         about, default = say(self.about), self.usual or TASK_FILE[self.key].default
         if self.kind is Kind.NUMBER and isinstance(default, int | float) and self.default:
-            about = f"{about} {say('Empty: {n}.', n=default)}".lstrip()
+            n = local(written(default).replace(",", ""))  # as it can be typed
+            about = f"{about} {say('Empty: {n}.', n=n)}".lstrip()
         for words in TOGETHER:
             about = about.replace(words, words.replace(" ", NBSP))
         return about
@@ -146,4 +147,8 @@ def sentence(mistake: Mistake, field: str | None = None) -> str:
     """
     if mistake.rule == MISSING and field is None:
         mistake = replace(mistake, remedy=Phrase("Fill it in."))
-    return say(mistake.about(Phrase("This") if field is None else field))
+    said = say(mistake.about(Phrase("This") if field is None else field))
+    typed = mistake.found.values.get("text") if isinstance(mistake.found, Phrase) else None
+    if field is None and isinstance(typed, str) and plain_number(typed) is None:
+        said += " " + say("Write a thousand without a point: 1000.")
+    return said

@@ -67,7 +67,7 @@ FORM: list[FormStep | FoldedFields | Field] = [
     Field(
         "features.count",
         "How many features",
-        "D, 1 … 100,000. Empty: the number that the sensor makes, or the number of names.",
+        "1 … 100,000. Empty: the number that the sensor makes, or the number of names.",
     ),
     Field(
         "features.description",
@@ -143,12 +143,12 @@ FORM: list[FormStep | FoldedFields | Field] = [
     Field(
         "collection.checkins",
         "Most check-ins of one device",
-        "K, for direction: they share ε. Empty: 1.",
+        "For direction: they share ε. Empty: 1.",
     ),
     Field(
         "collection.buffer",
         "Samples a device keeps at most",
-        "B; a device without a network stops collecting here. Empty: enough for ten check-ins.",
+        "A device without a network stops collecting here. Empty: enough for ten check-ins.",
     ),
     Field(
         "collection.evaluators",
@@ -175,11 +175,13 @@ FORM: list[FormStep | FoldedFields | Field] = [
         "direction",
         MECHANISM_NAMES,
     ),
-    Field("privacy.epsilon_e", "ε for the error count", "For gaussian and laplace. Empty: 5 %."),
+    Field(
+        "privacy.epsilon_e", "ε for the error count", "For gaussian and laplace. Empty: 5 % of ε."
+    ),
     Field(
         "privacy.epsilon_y",
         "ε for the label counts",
-        "For gaussian and laplace. Empty: 5 %. The gradient gets the rest.",
+        "For gaussian and laplace. Empty: 5 % of ε. The gradient gets the rest.",
     ),
     Field(
         "privacy.delta",
@@ -189,7 +191,7 @@ FORM: list[FormStep | FoldedFields | Field] = [
     Field(
         "privacy.directions",
         "Directions",
-        "k, for direction: the number of directions to choose from. Empty: 1,024.",
+        "For direction: the number of directions to choose from. Empty: 1,024.",
     ),
     FormStep("The crowd", "How many will take part, and what can they reach?"),
     Field(
@@ -204,7 +206,7 @@ FORM: list[FormStep | FoldedFields | Field] = [
     Field(
         "stop.error",
         "Target error",
-        "ρ, between 0 and 1: the task ends earlier once it is confident that its error is at most "
+        "Between 0 and 1: the task ends earlier once it is confident that its error is at most "
         "this. Empty: never.",
     ),
     Field("stop.window", "Newest reports that count"),
@@ -226,12 +228,12 @@ FORM: list[FormStep | FoldedFields | Field] = [
     Field(
         "model.clip",
         "Clip",
-        "S, for gaussian and laplace: the bound on a sample’s gradient; smaller means less noise. "
+        "For gaussian and laplace: the bound on a sample’s gradient; smaller means less noise. "
         "Empty: what suits the planned rate; otherwise the model’s own bound, so that ridge needs "
         "one.",
     ),
     Field("model.regularization", "Regularization", "λ."),
-    Field("model.radius", "Radius", "R, the bound on ‖w‖₂."),
+    Field("model.radius", "Radius", "The bound on ‖w‖₂."),
     Field("model.intercept", "With an intercept", "Always where readings have a usual value."),
     Field("model.delta", "Huber’s delta", "Where the loss becomes linear."),
     Field("optimizer.kind", "Algorithm of the server", names=OPTIMIZERS),
@@ -252,7 +254,7 @@ FORM: list[FormStep | FoldedFields | Field] = [
     Field(
         "optimizer.reach",
         "Reach",
-        "D of the planned rate: how far the parameters are expected to go. Empty: what suits the "
+        "For the planned rate: how far the parameters are expected to go. Empty: what suits the "
         "mechanism.",
     ),
     FoldedFields("Limits for devices"),
