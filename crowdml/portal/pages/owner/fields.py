@@ -12,7 +12,7 @@ TRANSFORMS = {
     "values": "the numbers typed in",
 }
 TRIGGERS = {"always": "at every turn", "label-change": "only when the label has changed"}
-MISSING = {"reject": "the sample is not used", "center": "the center stands in its place"}
+MISSING = {"reject": "skip the sample", "center": "use the center"}
 MECHANISM_NAMES = {
     "direction": "the whole person",
     "gaussian": "each sample, Gaussian noise",
