@@ -94,7 +94,7 @@ def plain_number(typed: str) -> str | None:
     """Rewrite a number that was typed as the reader's language writes it, as Python writes it.
 
     None if another language would read another number: where a point separates thousands, "1.000"
-    may mean a thousand or one. A text that is no number stays as it is.
+    may mean a thousand or one. Other texts stay as they are.
 
     >>> plain_number("1,000"), plain_number("0.15"), plain_number("1.000"), plain_number("many")
     ('1000', '0.15', '1.000', 'many')

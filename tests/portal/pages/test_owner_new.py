@@ -232,7 +232,7 @@ def test_every_text_of_the_form_has_a_translation() -> None:
     fields = [
         text
         for f in FIELDS.values()
-        for text in (f.label, f.about, f.none, *f.names.values())
+        for text in (f.label, f.about, f.none, *f.names.values(), *f.short.values())
         if isinstance(text, str)
     ]
     missing = [text for text in (*steps, *fields, *LABELS.values()) if text and text not in known]

@@ -50,6 +50,7 @@ class Field:
         about: What to write.
         start: The value that the form starts with.
         names: For a choice: the meaning of each value, or a registry of kinds with words.
+        short: For a choice: words that fit into a list, in place of the registry's.
         none: For a choice without a default: the meaning of choosing nothing.
         default: Whether the hint names the default.
         usual: The default, where the task file has none.
@@ -60,6 +61,7 @@ class Field:
     about: str = ""
     start: str = ""
     names: Mapping[str, str | WordedKind] = field(default_factory=dict)
+    short: Mapping[str, str] = field(default_factory=dict)
     none: str = ""
     default: bool = True
     usual: float | None = None
@@ -88,7 +90,10 @@ class Field:
         """Return values and their names; the first value is empty where nothing may be chosen."""
         first = [("", say(self.none) if self.none else self._default)]
         named = [
-            (value, say("{value}: {name}", value=value, name=_in_words(known)))
+            (
+                value,
+                say("{value}: {name}", value=value, name=_in_words(self.short.get(value, known))),
+            )
             for value, known in self.names.items()
         ]
         return named if self.start and not self.none else first + named

@@ -3,7 +3,7 @@
 from crowdml.models import MODELS
 from crowdml.optim import OPTIMIZERS, RATES
 from crowdml.portal.pages.owner.field import Field, FoldedFields, FormStep
-from crowdml.protocol import COUNTERS, EVALUATORS, SENSORS, SUMMARY
+from crowdml.protocol import COUNTERS, EVALUATORS, MECHANISMS, SENSORS, SUMMARY
 
 TRANSFORMS = {
     "spectrum": "first bins of the window’s Fourier transform, summing to 1",
@@ -173,6 +173,7 @@ FORM: list[FormStep | FoldedFields | Field] = [
         "Mechanism",
         "For gaussian and laplace, ε = inf means no privacy.",
         "direction",
+        MECHANISMS,
         MECHANISM_NAMES,
     ),
     Field(
