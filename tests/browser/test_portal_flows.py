@@ -124,17 +124,12 @@ def test_a_promise_for_the_whole_person(desktop: Page) -> None:
         re.compile(r"Moderate privacy\s+ε = 4")
     )
     expect(desktop.locator(".tiles dt")).to_have_text(
-        [
-            "Error of the model as it is now",
-            # Which devices count answers is random, and so is what is known about the answers.
-            re.compile(
-                "^For comparison, (guessing at random|always giving the most frequent answer, "
-                "which seems to be “(ill|well)”)$"
-            ),
-            "Check-ins",
-            "Devices that joined",
-        ]
+        ["Error of the model as it is now", "Check-ins", "Devices that joined"]
     )
+    # Which devices count answers is random, and so is what is known about the answers.
+    expect(
+        desktop.get_by_text(re.compile("^For comparison, (guessing at random|always answering “)"))
+    ).to_be_visible()
     text = desktop.locator("main").inner_text()
     assert "samples used" not in text.lower()
     assert "for people who did not train it" in text
