@@ -160,7 +160,8 @@ def test_the_pages_of_it(tmp_path: Path) -> None:
                 readings = example.partition('role="region"')[2].partition(">")[2].split()[:4]
                 assert all(25 < float(each.replace(",", ".")) < 75 for each in readings), readings
                 form = await get(app, "/owner/new?draft=0123456789abcdef", tongue, cookie)
-                assert f'<option value="{NEW}">{NEW}: {words}</option>' in form
+                shown = {"en": f"{NEW}: {words}", "de": f"{words} ({NEW})"}[tongue]
+                assert f'<option value="{NEW}">{shown}</option>' in form
 
     asyncio.run(visit())
 

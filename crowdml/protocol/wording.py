@@ -78,16 +78,16 @@ def listed(words: Iterable[Words], joint: Literal["and", "or"] = "or") -> Words:
 def shown(value: Any) -> Words:
     """Show a value that was found.
 
-    >>> shown("many"), shown(True), shown([1])
-    ('"many"', 'true', Phrase('a list'))
+    >>> print(shown("many"), shown(True), shown([1]))
+    "many" true a list
     """
     match value:
         case bool():
             return str(value).lower()
         case str() if len(value) > LONGEST:
-            return Phrase("{text} of {n} characters", text=f'"{cut(value)}"', n=len(value))
+            return Phrase("{text} of {n} characters", text=_quoted(value), n=len(value))
         case str():
-            return f'"{cut(value)}"'
+            return _quoted(value)
         case list():
             return Phrase("a list")
         case dict():
@@ -98,6 +98,11 @@ def shown(value: Any) -> Words:
             return Phrase("a huge number")
         case _:
             return cut(str(value))
+
+
+def _quoted(text: str) -> Phrase:
+    """Quote a text from elsewhere, with the quotation marks of the reader's language."""
+    return Phrase('"{text}"', text=cut(text))
 
 
 def cut(text: str) -> str:

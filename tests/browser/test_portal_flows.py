@@ -124,17 +124,12 @@ def test_a_promise_for_the_whole_person(desktop: Page) -> None:
         re.compile(r"Moderate privacy\s+ε = 4")
     )
     expect(desktop.locator(".tiles dt")).to_have_text(
-        [
-            "Error of the model as it is now",
-            # Which devices count answers is random, and so is what is known about the answers.
-            re.compile(
-                "^For comparison, (guessing at random|always giving the most frequent answer, "
-                "which seems to be “(ill|well)”)$"
-            ),
-            "Check-ins",
-            "Devices that joined",
-        ]
+        ["Error of the model as it is now", "Check-ins", "Devices that joined"]
     )
+    # Which devices count answers is random, and so is what is known about the answers.
+    expect(
+        desktop.get_by_text(re.compile("^For comparison, (guessing at random|always answering “)"))
+    ).to_be_visible()
     text = desktop.locator("main").inner_text()
     assert "samples used" not in text.lower()
     assert "for people who did not train it" in text
@@ -208,7 +203,9 @@ def tab_to(page: Page, wanted: Locator, most: int = 40) -> None:
 def test_without_scripts(browse: Browse, portal: Portal) -> None:
     page = browse(portal, java_script_enabled=False)
     page.goto("/tasks/walking")
-    names, values = (page.locator(f".tiles {tag}").all_inner_texts() for tag in ("dt", "dd"))
+    names, values = (
+        page.locator(f".tiles {tag}").all_inner_texts() for tag in ("dt", "dd:not(.quiet)")
+    )
     tiles = dict(zip(names, values, strict=True))
     assert tiles["Devices that joined"] == "10"
     assert tiles["Check-ins"] == "60"

@@ -53,9 +53,11 @@ def test_a_crowd_checks_in_while_someone_looks_on(
         with portal.store() as store:
             store.set_task_state("walking", "paused")
         live(page, "state", "Paused")
+        live(page, "link", "Paused: no check-ins until the owner resumes.")
         with portal.store() as store:
             store.set_task_state("walking", "running")
         live(page, "state", "Running")
+        live(page, "link", "Live: this page follows every check-in.")
         # The last picture is lost on its way; nothing else would make the page ask again.
         page.route("**/charts/error.svg?v=40*", lambda route: route.abort(), times=1)
         crowd.check_in(25)
@@ -111,7 +113,7 @@ def test_over_tls_in_the_dark(serve_portal: ServePortal, browse: Browse) -> None
         (
             "desktop-light",
             "walking",
-            "and the noise has",
+            "and the noise on",
             [("epsilon", "1", "?epsilon=10&batch=20"), ("batch", "2", "?epsilon=10&batch=100")],
         ),
         (

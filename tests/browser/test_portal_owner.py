@@ -214,13 +214,13 @@ def fix_all_mistakes_in_one_round(page: Page) -> None:
 def edit(page: Page, visitor: Page) -> None:
     page.get_by_text("Edit title, objective and end").click()
     page.get_by_label("Title", exact=True).fill("How many steps today?")
-    page.get_by_label("Check-ins that you expect").fill("none")
+    page.get_by_label("Most check-ins in total").fill("none")
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_label("Check-ins that you expect")).to_be_focused()
+    expect(page.get_by_label("Most check-ins in total")).to_be_focused()
     examine(page)
     page.reload()  # which sends nothing again
-    expect(page.get_by_label("Check-ins that you expect")).to_have_value("none")
-    page.get_by_label("Check-ins that you expect").fill("900")
+    expect(page.get_by_label("Most check-ins in total")).to_have_value("none")
+    page.get_by_label("Most check-ins in total").fill("900")
     page.get_by_role("button", name="Save").click()
     expect(page.locator(".notice")).to_have_text("The changes are saved.")
     visitor.reload()

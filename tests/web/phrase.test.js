@@ -37,6 +37,7 @@ test("the words for a number are those of the language", () => {
 test("a number and its sign stay on one line", () => {
   const kept = "21\u00a0±\u00a03 of 50\u00a0%, ε\u00a0=\u00a04";
   assert.equal(unbroken("21 ± 3 of 50 %, ε = 4"), kept);
+  assert.equal(unbroken("a SHA-256, lower-case"), "a SHA\u2011256, lower-case");
 });
 
 test("what is not known stays as it is", () => {

@@ -53,7 +53,8 @@ class Description:
     @property
     def hiding(self) -> Hiding:
         """Return the picture of the mechanism at the task's own settings."""
-        return hiding(self.terms, **{slider.name: slider.start for slider in self.sliders})
+        settings = {slider.name: slider.start for slider in self.sliders}
+        return hiding(self.terms, **settings).illustration()
 
     @property
     def address(self) -> str:

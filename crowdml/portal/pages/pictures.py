@@ -44,7 +44,8 @@ async def chart(request: Request) -> Response:
     else:
         # The pace chart changes with the clock, the others only with check-ins.
         minute = time.time() // 60 if name == "pace" else 0
-        key = (learner.id, name, kind, theme, numbers.statistics.version, minute)
+        now = numbers.statistics
+        key = (learner.id, name, kind, theme, now.version, now.state.final, minute)
         drawn, colours = CHARTS[name], THEMES[theme]
         body = await portal_of(request).charts.get(
             key, lambda: save(drawn.picture(numbers, colours), kind, colours, drawn.alt(numbers))

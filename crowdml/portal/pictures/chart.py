@@ -53,10 +53,14 @@ def thin(rows: Sequence[T], most: int = MOST_DRAWN) -> Sequence[T]:
 
 
 def not_yet(numbers: TaskNumbers) -> str:
-    """Explain why there is nothing to draw yet."""
+    """Explain why there is nothing to draw yet, or why there never was in an ended task."""
+    if numbers.statistics.state.final:
+        return say("Not measured." if numbers.statistics.version else "There were no check-ins.")
     return say("Not measured yet." if numbers.statistics.version else "No check-ins yet.")
 
 
-def uncertain() -> str:
-    """Explain that the numbers are too uncertain to draw."""
+def uncertain(numbers: TaskNumbers) -> str:
+    """Explain that the numbers are too uncertain to draw; an ended task gets no more check-ins."""
+    if numbers.statistics.state.final:
+        return say("Too uncertain to say: too few check-ins measured it.")
     return say("Too uncertain to say: it needs more check-ins.")

@@ -1,6 +1,6 @@
 """Show how a random choice hides a whole check-in: the dial of directions, for any ε."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,12 +29,18 @@ class ChoiceHiding:
 
     choice: Choice
     sent: int
+    illustrates: bool = False
 
     @classmethod
     def of(cls, dial: Dial, sent: int = 0) -> "ChoiceHiding":
         """Draw the sent direction at random, unless `sent` names it."""
         (choice,) = dial
         return cls(choice, sent or choice.choose(np.arange(1, choice.k + 1), SystemChance()))
+
+    def illustration(self) -> "ChoiceHiding":
+        """Draw a direction that is likely for these data and unlikely for the opposite data."""
+        places = min(self.choice.t, self.choice.k - self.choice.t)
+        return replace(self, sent=1 + SystemChance().below(places), illustrates=True)
 
     @property
     def title(self) -> str:
@@ -59,7 +65,8 @@ class ChoiceHiding:
     @property
     def caption(self) -> str:
         choice = self.choice
-        return say(
+        chosen = say("To show the difference, the needle’s direction was drawn from the bold arc.")
+        return (f"{chosen} " if self.illustrates else "") + say(
             "At ε = {epsilon}, a device would send the needle’s direction: ordered by its data, it "
             "is number {sent} of {k}. How likely is that? With these data: {yours}; with the "
             "opposite data: {theirs}. For every direction it is from {unlikely} to {likely}, so "

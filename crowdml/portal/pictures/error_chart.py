@@ -58,13 +58,16 @@ def no_error(numbers: TaskNumbers) -> str:
         return ""
     if not numbers.task.terms.mechanism().evaluates:
         return _measured(numbers.task)
-    return uncertain() if numbers.statistics.version else not_yet(numbers)
+    return uncertain(numbers) if numbers.statistics.version else not_yet(numbers)
 
 
 def draw_spark(numbers: TaskNumbers, theme: Theme) -> "Figure":
     """Draw the error as a small curve without axes, for lists."""
     rows = thin(error_rows(numbers))
     picture, axes = figure(theme, width=2.2, height=0.5)
+    picture.set_layout_engine("none")
+    axes.set_position((0.0, 0.0, 1.0, 1.0))
+    axes.margins(x=0.0)
     axes.set_axis_off()
     axes.set_ylim(-0.05, 1.05)
     if rows:

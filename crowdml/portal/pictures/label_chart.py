@@ -21,7 +21,9 @@ def draw_labels(numbers: TaskNumbers, theme: Theme) -> "Figure":
     value = [share.value for share in shares]
     below = [min(share.margin, share.value) for share in shares]
     above = [min(share.margin, 1 - share.value) for share in shares]
-    axes.barh(names, value, xerr=(below, above), color=theme.accent, ecolor=theme.text, capsize=3)
+    # Pale bars, on which the lines can be seen in both schemes.
+    axes.barh(names, value, color=theme.accent, alpha=0.45)
+    axes.errorbar(value, names, xerr=(below, above), fmt="none", ecolor=theme.text, capsize=3)
     axes.invert_yaxis()
     axes.set_xlim(0, 1)
     in_percent(axes.xaxis)
@@ -41,7 +43,7 @@ def no_labels(numbers: TaskNumbers) -> str:
         return not_yet(numbers)
     top = max(shares, key=lambda share: share.value)
     known = is_precise_enough(Estimate(top.value, top.margin)) and top.value > top.margin
-    return "" if known else uncertain()
+    return "" if known else uncertain(numbers)
 
 
 def _short(label: str) -> str:
@@ -57,7 +59,10 @@ def note_labels(task: Task) -> str:
     elif not promise.exact:
         said = say("From noisy counts, made to add up to 100 %.")
     else:
-        said = say("From exact counts.")
+        return say(
+            "Counted exactly. The lines show how large each share could be in a larger group, with "
+            "95 % confidence."
+        )
     return said + " " + say("The truth lies within the lines with 95 % confidence.")
 
 

@@ -30,6 +30,9 @@ class NoiseHiding:
     again, sent = "", 0
     """This picture has no button to draw again, and shows no single value as sent."""
 
+    def illustration(self) -> "NoiseHiding":
+        return self
+
     @property
     def title(self) -> str:
         return say("How noise changes what is sent")
@@ -39,7 +42,7 @@ class NoiseHiding:
         return say(
             "Each hill shows which values may be sent: one hill with your sample, the other with "
             "another sample in its place. The more they overlap, the less a message reveals. The "
-            "ticks are real draws."
+            "ticks are values drawn at random."
         )
 
     @property
@@ -50,10 +53,10 @@ class NoiseHiding:
     def caption(self) -> str:
         hills = self.hills
         return say(
-            "At ε = {epsilon} and {samples}, in the worst case: one sample moves a number of the "
-            "gradient by {shift}, and the noise has a standard deviation of {stddev}. Someone with "
-            "a fifty-fifty guess about the sample can become at most {sure} sure{but}, from "
-            "everything the device sends about it.",
+            "At ε = {epsilon} and {samples}, in the worst case: one sample moves one number of "
+            "what is sent by {shift}, and the noise on that number has a standard deviation of "
+            "{stddev}. Someone with a fifty-fifty guess about the sample can become at most {sure} "
+            "sure{but}, from everything the device sends about it.",
             epsilon=words.epsilon(hills.loss.total),
             samples=words.count_of(hills.batch, "sample"),
             shift=words.number(hills.shift, 2),
@@ -77,16 +80,25 @@ class NoiseHiding:
             law = hills.law.outline((grid - truth) / scale)
             axes.plot(grid, law, color=colour, label=name)
             axes.fill_between(grid, law, color=colour, alpha=0.12, linewidth=0)
-            axes.axvline(truth, ymin=0.145, ymax=0.8, color=colour, linewidth=1, linestyle=":")
+            axes.vlines(truth, 0, 1, color=colour, linewidth=1, linestyle=":")
             below = np.full(DRAWS, -0.07 - 0.08 * row)
             axes.plot(self._drawn(truth), below, "|", color=colour, markersize=7)
         axes.set_xlim(-reach, reach)
-        axes.set_ylim(-0.22, 1.3)
+        axes.set_ylim(-0.22, 1.08)
         axes.set_yticks([])
         axes.set_ylabel(say("how likely"))
         axes.set_xlabel(say("one number of what is sent"))
         in_decimals(axes.xaxis)
-        axes.legend(loc="upper center", ncols=2, frameon=False, labelcolor=theme.text, fontsize=12)
+        # Above the axes, where it covers no curve.
+        axes.legend(
+            loc="lower left",
+            bbox_to_anchor=(0, 1),
+            ncols=2,
+            frameon=False,
+            labelcolor=theme.text,
+            fontsize=12,
+            borderaxespad=0.2,
+        )
         title = say(
             "At most {sure} sure which of the two it was{but}",
             sure=words.certainty(hills.loss.bound),

@@ -143,17 +143,24 @@ function pauseOrResume() {
   show("link", say("Updates are paused."));
 }
 
+function showFollowing(state) {
+  if (state === "paused") show("link", say("Paused: no check-ins until the owner resumes."));
+  else show("link", say("Live: this page follows every check-in."));
+}
+
 function follow() {
   events = new EventSource(article.dataset.events);
   pauser.textContent = say("Pause updates");
   pauser.hidden = false;
+  const status = article.querySelector('[data-live="state"]');
   events.addEventListener("open", () =>
-    show("link", say("Live: this page follows every check-in.")),
+    showFollowing(status.classList.contains("state-paused") ? "paused" : ""),
   );
   events.addEventListener("statistics", (event) => {
     const statistics = JSON.parse(event.data);
     update(statistics);
-    if (ENDED.has(statistics.state)) {
+    if (!ENDED.has(statistics.state)) showFollowing(statistics.state);
+    else {
       events.close();
       pauser.hidden = true;
       show("link", say("The task has ended."));

@@ -8,10 +8,12 @@ from crowdml.portal.words import plain
 from crowdml.portal.words.example import Example, is_quick, make_example
 from crowdml.portal.words.expectation import Expectation
 from crowdml.portal.words.language import (
+    NBSP,
     catalogue,
     current_language,
     in_language,
     local,
+    plain_number,
     preferred,
     say,
     say_html,
@@ -25,6 +27,7 @@ from crowdml.portal.words.plain import count, ending, percent
 from crowdml.portal.words.shares import label_shares, top_shares
 
 __all__ = [
+    "NBSP",
     "Example",
     "Expectation",
     "Outlook",
@@ -46,6 +49,7 @@ __all__ = [
     "make_example",
     "percent",
     "plain",
+    "plain_number",
     "preferred",
     "say",
     "say_html",

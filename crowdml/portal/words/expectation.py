@@ -81,8 +81,8 @@ class Expectation(msgspec.Struct, frozen=True):
         verdict = say(VERDICTS[self.own_verdict])
         reach = say(
             "Simulated {setting}, {devices} reach an error of {error}, nine times in ten between "
-            "{low} and {high}. Guessing has an error of {guess}, and all data in one place "
-            "{central}.",
+            "{low} and {high}. Guessing has an error of {guess}, and with all data in one "
+            "place it would be {central}.",
             setting=self.own.words,
             devices=count_of(self.simulated_devices, "device"),
             error=percent(self.own.error, 1),

@@ -7,6 +7,7 @@ CLDR gives to the forms. `languages/<language>.toml` says how the language write
 of phrases, which are made below the pages, are in the files that `PHRASES` names.
 """
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -35,6 +36,7 @@ NBSP = "\N{NO-BREAK SPACE}"
 """A no-break space, which keeps a number and its sign on one line."""
 
 TOGETHER = [(words, words.replace(" ", NBSP)) for words in (" %", " ±", "± ", "ε = ", " →")]
+TOGETHER.append(("SHA-256", "SHA\N{NON-BREAKING HYPHEN}256"))
 
 
 def say(text: str | Phrase, **values: Value) -> str:
@@ -55,10 +57,12 @@ def say(text: str | Phrase, **values: Value) -> str:
 
 
 def unbroken(text: str) -> str:
-    r"""Keep numbers and their signs on one line.
+    r"""Keep numbers and their signs on one line, and the name of a hash.
 
     >>> unbroken("21 ± 3 of 50 %, ε = 4")
     '21\xa0±\xa03 of 50\xa0%, ε\xa0=\xa04'
+    >>> ascii(unbroken("SHA-256"))
+    "'SHA\\u2011256'"
     """
     for broken, kept in TOGETHER:
         text = text.replace(broken, kept)
@@ -84,6 +88,29 @@ def local(number: str) -> str:
     '12.345,6'
     """
     return _spoken(current_language()).number(number)
+
+
+def plain_number(typed: str) -> str | None:
+    """Rewrite a number that was typed as the reader's language writes it, as Python writes it.
+
+    None if another language would read another number: where a point separates thousands, "1.000"
+    may mean a thousand or one. Other texts stay as they are.
+
+    >>> plain_number("1,000"), plain_number("0.15"), plain_number("1.000"), plain_number("many")
+    ('1000', '0.15', '1.000', 'many')
+    >>> with speaking("de"):
+    ...     [plain_number(text) for text in ("0,15", "0.15", "1.000,5", "1.000.000", "1.000")]
+    ['0.15', '0.15', '1000.5', '1000000', None]
+    """
+    here = _spoken(current_language())
+    thousands, decimal = re.escape(here.thousands), re.escape(here.decimal)
+    if here.thousands == "." and re.fullmatch(r"[+-]?[1-9]\d{0,2}\.\d{3}", typed):
+        return None
+    if re.fullmatch(rf"[+-]?[1-9]\d{{0,2}}({thousands}\d{{3}})+({decimal}\d+)?", typed):
+        typed = typed.replace(here.thousands, "")
+    elif here.thousands in typed:
+        return typed
+    return typed.replace(here.decimal, ".")
 
 
 def current_language() -> str:

@@ -9,10 +9,11 @@ import numpy as np
 
 from crowdml.learning import error_now
 from crowdml.portal.words.language import say
-from crowdml.portal.words.performance import Performance, TaskNumbers, guess_of
+from crowdml.portal.words.performance import Performance, TaskNumbers
 from crowdml.portal.words.plain import count, count_of
+from crowdml.portal.words.shares import label_shares
 from crowdml.privacy import Unit
-from crowdml.protocol import State, Task, is_precise_enough
+from crowdml.protocol import Estimate, State, Task, is_precise_enough
 
 MOST_REPORTS = 2000
 """The most rows of reports that are computed; with more reports, a row stands for several."""
@@ -100,9 +101,23 @@ class Outlook(NamedTuple):
         return _more((self.end - now.version) / rate)
 
     @property
+    def title(self) -> str:
+        """Return the heading of the sentences."""
+        if self.numbers.statistics.state.final:
+            return say("What stayed uncertain")
+        if self.help:
+            return say("What is uncertain, and what would help")
+        return say("What is uncertain")
+
+    @property
     def sentences(self) -> list[str]:
         """List what is uncertain, and what would help."""
-        return [*self._about_error(), *self._about_answers(), *self._about_devices()]
+        return [*self._about_error(), *self._about_answers(), *self.help]
+
+    @property
+    def help(self) -> list[str]:
+        """List what would help."""
+        return [*self._help_with_error(), *self._help_with_devices()]
 
     def _about_error(self) -> Iterator[str]:
         task, now = self.numbers.task, self.numbers.statistics
@@ -113,8 +128,18 @@ class Outlook(NamedTuple):
             yield advice(task) or ""
             return
         yield Performance(self.numbers).sentence
+
+    def _help_with_error(self) -> Iterator[str]:
+        task, now = self.numbers.task, self.numbers.statistics
         margin = now.error.margin if now.error and is_precise_enough(now.error) else 1.0
-        if now.state.final or margin <= CLEAR:
+        if not task.terms.mechanism().evaluates or not now.version or margin <= CLEAR:
+            return
+        if now.state is State.EXHAUSTED:
+            yield say(
+                "If you reopen the task below, it takes {checkins} more.",
+                checkins=count_of(task.t_max, "check-in"),
+            )
+        if now.state.final:
             return
         at_end = expected_margin(task, self.end)
         if at_end is not None and at_end < BETTER * margin:
@@ -148,12 +173,25 @@ class Outlook(NamedTuple):
         task, now = self.numbers.task, self.numbers.statistics
         if not task.terms.n_classes or not task.terms.mechanism().counts_labels or not now.version:
             return
-        guess = guess_of(task, now)
-        if guess is not None and not guess.error.margin:
-            yield say("Which answers are frequent is uncertain: few check-ins have counted them.")
+        top = max(label_shares(task, now), key=lambda share: share.value, default=None)
+        if top is None or not is_precise_enough(Estimate(top.value, top.margin)):
+            yield (
+                say("How often each answer was given stayed uncertain: few check-ins counted it.")
+                if now.state.final
+                else say(
+                    "How often each answer was given is still uncertain: few check-ins have "
+                    "counted it."
+                )
+            )
 
-    def _about_devices(self) -> Iterator[str]:
-        now = self.numbers.statistics
+    def _help_with_devices(self) -> Iterator[str]:
+        task, now = self.numbers.task, self.numbers.statistics
+        if not now.state.final and not now.devices:
+            yield (
+                say("Make an invite below: people join with it.")
+                if task.enrolment.mode == "invite"
+                else say("Share the join page: people join there.")
+            )
         waiting = now.devices - now.active_devices
         if not now.state.final and waiting > now.active_devices:
             yield say(

@@ -96,7 +96,7 @@ class Performance:
 
 
 def guess_of(task: Task, statistics: Statistics) -> Guess | None:
-    """Return the best guess: the most frequent answer, if the shares of answers are known.
+    """Return the best guess: the most frequent answer, if it is known which one that is.
 
     None for a number, because a guess of it depends on how the numbers are distributed.
     """
@@ -105,16 +105,14 @@ def guess_of(task: Task, statistics: Statistics) -> Guess | None:
     at_random = 1 - 1 / task.terms.n_classes
     shares = label_shares(task, statistics)
     top = max(shares, key=lambda share: share.value, default=None)
-    if top is None or not is_precise_enough(Estimate(top.value, top.margin)):
+    rest = max((share.value + share.margin for share in shares if share is not top), default=0.0)
+    if top is None or top.value - top.margin <= rest:
         return Guess(Estimate(at_random, 0.0), say("guessing at random"))
     # The most frequent of C answers has a share of 1/C or more.
     low = max(1 - top.value - top.margin, 0.0)
     high = min(1 - top.value + top.margin, at_random)
     error = Estimate((low + high) / 2, (high - low) / 2)
-    how = say(
-        "always giving the most frequent answer, which seems to be “{label}”", label=top.label
-    )
-    return Guess(error, how)
+    return Guess(error, say("always answering “{label}”", label=top.label))
 
 
 def what_is_wrong(task: Task) -> str:

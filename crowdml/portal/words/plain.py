@@ -11,8 +11,11 @@ from crowdml.portal.words.language import NBSP, local, say
 from crowdml.protocol import (
     Estimate,
     State,
+    Statistics,
+    Task,
     error_in_words,
     estimate_in_words,
+    is_precise_enough,
     percent_sure,
     probability_in_words,
     significant,
@@ -174,6 +177,15 @@ def error(value: Estimate | None) -> str:
     'between 0 and 12\xa0% wrong'
     """
     return say(error_in_words(value))
+
+
+def wrong_predictions(task: Task, statistics: Statistics) -> str:
+    """Write the share of wrong predictions of the current model, or why it is unknown."""
+    if is_precise_enough(statistics.error):
+        return estimate(statistics.error)
+    if not task.terms.mechanism().evaluates:
+        return say("not measured")
+    return say("not known") if statistics.state.final else say("not known yet")
 
 
 def when(seconds: int | None) -> str:

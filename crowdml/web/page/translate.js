@@ -17,7 +17,7 @@ export function translator(catalogue, language) {
   };
 }
 
-const TOGETHER = [" %", " ±", "± ", "ε = ", " →"];
+const TOGETHER = [" %", " ±", "± ", "ε = ", " →", "SHA-256"];
 
 /**
  * Keep numbers and their signs on one line, as the server does.
@@ -25,4 +25,7 @@ const TOGETHER = [" %", " ±", "± ", "ε = ", " →"];
  * @param {string} text
  */
 export const unbroken = (text) =>
-  TOGETHER.reduce((all, words) => all.replaceAll(words, words.replaceAll(" ", "\u00a0")), text);
+  TOGETHER.reduce((all, words) => all.replaceAll(words, kept(words)), text);
+
+/** @param {string} words */
+const kept = (words) => words.replaceAll(" ", "\u00a0").replaceAll("-", "\u2011");

@@ -82,7 +82,7 @@ def test_what_is_uncertain_and_what_would_help() -> None:
     assert found
     assert 100 < int(found[1].replace(",", "")) <= 1000
     assert 10 <= int(found[2]) <= 20
-    assert "Which answers are frequent is uncertain" in vague
+    assert "How often each answer was given is still uncertain" in vague
     strict = make_task(privacy__mechanism="direction", privacy__epsilon=0.05, stop__updates=1000)
     hopeless = " ".join(outlook(strict, {NOW - DAY: 100}).sentences)
     assert "will stay uncertain until the end. In the next task, a larger ε" in hopeless
@@ -95,3 +95,27 @@ def test_what_is_uncertain_and_what_would_help() -> None:
     good = outlook(DIRECTED, {NOW - DAY: 900}, Estimate(0.1, 0.05)).sentences
     assert not any(sentence.startswith("After check-in") for sentence in good)
     assert outlook(DIRECTED, {}).sentences == [advice(DIRECTED)]
+
+
+def test_the_heading_promises_help_only_where_there_is_some() -> None:
+    vague = outlook(DIRECTED, {NOW - DAY: 100}, Estimate(0.4, 0.25))
+    assert vague.title == "What is uncertain, and what would help"
+    assert outlook(DIRECTED, {}).title == "What is uncertain"
+    alone = outlook(DIRECTED, {}, devices=0)
+    assert alone.title == "What is uncertain, and what would help"
+    assert alone.sentences[-1] == "Share the join page: people join there."
+    invited = outlook(make_task(enrolment__mode="invite"), {}, devices=0)
+    assert invited.sentences[-1] == "Make an invite below: people join with it."
+
+
+def test_what_stayed_uncertain_when_a_task_has_ended() -> None:
+    ended = outlook(DIRECTED, {NOW - DAY: 100}, state=State.EXHAUSTED, devices=90)
+    assert ended.title == "What stayed uncertain"
+    assert ended.sentences == [
+        "How often it is wrong is not known.",
+        "How often each answer was given stayed uncertain: few check-ins counted it.",
+        "If you reopen the task below, it takes 1,000 check-ins more.",
+    ]
+    clear = outlook(DIRECTED, {NOW - DAY: 900}, Estimate(0.1, 0.05), state=State.EXHAUSTED)
+    assert not clear.help
+    assert not outlook(DIRECTED, {}, state=State.STOPPED, devices=0).help

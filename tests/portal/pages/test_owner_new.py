@@ -12,7 +12,7 @@ from crowdml.errors import InvalidTask
 from crowdml.portal.pages.owner.creation import LABELS
 from crowdml.portal.pages.owner.field import BESIDE, sentence
 from crowdml.portal.pages.owner.fields import DEFAULTS, FIELDS, STEPS
-from crowdml.portal.pages.owner.task_toml import task_toml
+from crowdml.portal.pages.owner.task_toml import field_value, task_toml
 from crowdml.portal.words import advice
 from crowdml.portal.words.language import catalogue, speaking
 from crowdml.privacy import DirectionMechanism, Roles
@@ -203,7 +203,7 @@ def test_a_wrong_field_gets_the_sentence_of_a_task_file(portal: Portal, key: str
             assert mistake.field == key
             with speaking("de"):
                 said = sentence(mistake)
-            assert said.startswith("Dies ")
+            assert said.startswith("Diese Angabe ")
             assert not ENGLISH.search(said), said
             for do in ("create", "preview") if value == WRONG[key][0] else ("create",):
                 ticked = {"not_private": "on"} if value in ("inf", "41", "1e7") else {}
@@ -232,11 +232,34 @@ def test_every_text_of_the_form_has_a_translation() -> None:
     fields = [
         text
         for f in FIELDS.values()
-        for text in (f.label, f.about, f.none, *f.names.values())
+        for text in (f.label, f.about, f.none, *f.names.values(), *f.short.values())
         if isinstance(text, str)
     ]
     missing = [text for text in (*steps, *fields, *LABELS.values()) if text and text not in known]
     assert not missing
+
+
+@pytest.mark.parametrize(
+    ("language", "typed", "kept"),
+    [
+        ("en", "1,000", 1000), ("en", "0.15", 0.15), ("en", "0,15", "0,15"), ("en", "1.000", 1.0),
+        ("de", "0,15", 0.15), ("de", "0.15", 0.15), ("de", "1.000", "1.000"),
+        ("de", "1.000,5", 1000.5), ("de", "1000", 1000), ("de", "-1,5", -1.5),
+    ],
+)  # fmt: skip
+def test_a_number_is_read_as_the_page_writes_it(language: str, typed: str, kept: object) -> None:
+    """A text is kept where it may mean another number, and the rules reject it."""
+    with speaking(language):
+        assert field_value(FIELDS["model.radius"], typed) == kept
+
+
+def test_an_ambiguous_number_is_rejected_with_a_sentence() -> None:
+    with speaking("de"):
+        with pytest.raises(InvalidTask) as refused:
+            Task.from_toml(task_toml(FORM | {"model.radius": "1.000"}))
+        (mistake,) = refused.value.mistakes
+        said = sentence(mistake)
+    assert said.endswith("gefunden: „1.000“. Schreiben Sie Tausend ohne Punkt: 1000.")
 
 
 def test_what_follows_need_not_be_typed() -> None:
@@ -316,7 +339,7 @@ def test_preview_shows_what_participants_will_see_and_changes_nothing(portal: Po
         (
             {"privacy.mechanism": "laplace", "privacy.epsilon": "1"},
             [
-                "in each of 20 check-ins, and ε = 1 for a single sample. (laplace)",
+                "in each of 20 check-ins, and ε = 1 for a single sample. Mechanism: laplace.",
                 "Very weak privacy ε = 20",
                 "Of ε, the gradient takes 0.9,",
             ],

@@ -245,7 +245,10 @@ def test_words_and_end_can_be_edited(portal: Portal, owner: Browser) -> None:
     address = "/owner/tasks/edited/edit"
     wrong = {"title": "", "objective": "To walk.", "stop.updates": "many", "stop.error": "2"}
     refused = owner.send(address, wrong)
-    assert sent_back(owner, refused, "Nothing is changed: see what is wrong below.")
+    assert sent_back(owner, refused, "")
+    assert "Nothing is changed. 3 things are wrong: Title This" in text_of(refused)
+    for place in ("title", "stop-updates", "stop-error"):
+        assert f'<li><a href="#{place}">' in refused.body.decode()
     assert text_of(refused).startswith("Error: ")
     assert list(wrong_inputs(refused)) == ["title", "stop.updates", "stop.error"]
     assert fields_of(refused)["objective"] == "To walk."
@@ -264,7 +267,8 @@ def test_words_and_end_can_be_edited(portal: Portal, owner: Browser) -> None:
         owner.get("/owner/tasks/edited")
     )
     late = owner.send(address, {"title": "Late", "stop.updates": "9"})
-    assert sent_back(owner, late, "Nothing is changed")
+    assert sent_back(owner, late, "")
+    assert "Nothing is changed. One thing is wrong: Most check-ins in total" in text_of(late)
     assert log(portal, "edited")[0] == (who, what, detail)
     assert owner.send(address, {"title": "Later"}).status == 303
 
@@ -298,7 +302,7 @@ def test_the_owner_reads_german(owner: Browser) -> None:
         for path in ("/owner", "/owner/new", "/owner/tasks/activity", "/owner/sign-in")
     }
     assert "Ihre Aufgaben" in pages["/owner"]
-    assert "Beiträge, die Sie erwarten" in pages["/owner/new"]
+    assert "Höchstzahl aller Beiträge" in pages["/owner/new"]
     assert "Endgültig beenden" in pages["/owner/tasks/activity"]
     assert "angelegt" in pages["/owner/tasks/activity"]
     assert "Für Betreiber von Aufgaben." in pages["/owner/sign-in"]
@@ -451,7 +455,8 @@ def test_the_dashboard_and_the_ended(owner: Browser) -> None:
     page = owner.get("/owner?q=short")
     words = text_of(page)
     assert "Finished very weak, ε = 20 1 1 " in words
-    assert 'href="/tasks/short/join"' in page.body.decode()
+    assert 'href="/tasks/short/join"' not in page.body.decode(), "nobody can join it"
+    assert 'href="/tasks/activity/join"' in owner.get("/owner?q=activity").body.decode()
     ended = owner.get("/owner/tasks/short")
     assert "The task has ended: all its check-ins are in. Its model stays" in text_of(ended)
     assert re.findall(rb'name="state" value="(\w+)"', ended.body) == [b"reopened"]

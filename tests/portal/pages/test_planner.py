@@ -56,7 +56,7 @@ def running(script: str, **settings: Any) -> Planner:
         ),
         (
             {LABELS: "scale = 70.0", "softmax": 'huber"\ndelta = 70.0\ntolerance = 70.0#"'},
-            "and all data in one place 0\xa0%.",
+            "and with all data in one place it would be 0\xa0%.",
         ),
     ],
     ids=["labels", "a number"],
@@ -91,7 +91,9 @@ def test_what_is_clearly_better_is_recommended_in_words() -> None:
     )
     expected = Expectation(own, "hardly", best, 0.5, 0.1, simulated_devices=50, devices=80)
     assert expected.words.startswith("This crowd will hardly learn. Simulated with one check-in of")
-    assert expected.words.endswith("and all data in one place 10\xa0%. All 80 should do better.")
+    assert expected.words.endswith(
+        "and with all data in one place it would be 10\xa0%. All 80 should do better."
+    )
     assert "lied" not in expected.words, "older plans do not say it"
     lied = replace(expected, own=replace(own, error_with_liars=0.6))
     assert "If one device in ten lied, the error would be 60.0\xa0%." in lied.words

@@ -121,6 +121,19 @@ def test_the_dial_says_how_often_the_same_would_be_sent_for_the_opposite() -> No
     assert len(places) > 1
 
 
+@pytest.mark.parametrize("epsilon", [0.01, 4.0, 19.999])
+def test_the_first_dial_shows_a_difference(epsilon: float) -> None:
+    own = terms("direction", privacy__epsilon=epsilon)
+    for _ in range(20):
+        drawn = hiding(own, epsilon=epsilon)
+        assert isinstance(drawn, ChoiceHiding)
+        how = drawn.illustration()
+        opposite = how.choice.k + 1 - how.sent
+        assert how.chance(how.sent) == how.choice.likely
+        assert how.chance(opposite) == how.choice.unlikely
+        assert how.caption.startswith("To show the difference, the needle’s direction was drawn")
+
+
 def test_what_cannot_be_drawn_is_refused() -> None:
     tiny_share = terms("laplace", privacy__epsilon=20.0, privacy__epsilon_e=1e-6)
     with pytest.raises(Rejected, match="this cannot be drawn"):

@@ -25,7 +25,7 @@ NOTHING = Statistics(
 
 
 POINT = Point(500, 0, 3)
-STILL = "always giving the most frequent answer, which seems to be “still”"
+STILL = "always answering “still”"
 
 
 def test_before_anyone_measured() -> None:
@@ -40,11 +40,29 @@ def test_before_anyone_measured() -> None:
         assert b"<svg" in save(picture, "svg", THEMES["light"])
 
 
+def test_an_ended_task_needs_no_more_check_ins() -> None:
+    ended = msgspec.structs.replace(NOTHING, state=State.EXHAUSTED)
+    numbers = TaskNumbers(make_task(**DIRECTION), ended, TaskHistory([POINT], {60: 9}))
+    assert (
+        CHARTS["error"].nothing(numbers) == "Too uncertain to say: too few check-ins measured it."
+    )
+    assert CHARTS["labels"].nothing(numbers) == "Not measured."
+    vague = (Estimate(0.5, 0.6), Estimate(0.3, 0.6), Estimate(0.2, 0.6))
+    counted = numbers._replace(statistics=msgspec.structs.replace(ended, labels=vague))
+    assert CHARTS["labels"].nothing(counted) == CHARTS["error"].nothing(numbers)
+    never = numbers._replace(statistics=msgspec.structs.replace(ended, version=0))
+    assert CHARTS["error"].nothing(never) == "There were no check-ins."
+
+
 @pytest.mark.parametrize(
     ("changes", "error", "labels"),
     [
         ({}, "with noise", "From noisy counts"),
-        ({"privacy__epsilon": float("inf")}, "on the devices’ own new samples.", "exact counts."),
+        (
+            {"privacy__epsilon": float("inf")},
+            "on the devices’ own new samples.",
+            "Counted exactly.",
+        ),
         (DIRECTION, "for people who did not train it", "check-ins that count answers"),
         (DIRECTION | {"collection__checkins": 3}, "samples that did not train it", "that count"),
         (DIRECTION | {"collection__evaluators": 0.0}, "no check-in evaluates", "that count"),
@@ -88,14 +106,15 @@ def test_an_error_stands_beside_guessing() -> None:
     )
     worse = Performance(measured(0.7, 0.04, (0.5, 0.05), (0.3, 0.05), (0.2, 0.05)))
     assert f"That is worse than {STILL}" in worse.sentence
-    # The most frequent of three answers is at most two thirds wrong, whatever the margin is.
+    # Where another answer may be as frequent, guessing at random is the comparison.
     vague = Performance(measured(0.6, 0.2, (0.5, 0.3), (0.3, 0.3), (0.2, 0.3)))
     assert vague.guess is not None
-    assert vague.guess.words == "between 20 and 67\u00a0% wrong"
-    assert (
-        f"Whether that is better than {STILL} (between 20 and 67\u00a0% wrong) is not known"
-        in vague.sentence
-    )
+    assert vague.guess.words == "67\u00a0% wrong"
+    assert "better than guessing at random (67\u00a0% wrong) is not known" in vague.sentence
+    # The most frequent of three answers is at most two thirds wrong, whatever the margin is.
+    clear = Performance(measured(0.6, 0.2, (0.5, 0.2), (0.25, 0.04), (0.25, 0.04))).guess
+    assert clear is not None
+    assert clear.words == "between 30 and 67\u00a0% wrong"
     for labels in ((), ((0.5, 0.6), (0.3, 0.6), (0.2, 0.6))):
         unknown = Performance(measured(0.1, 0.1, *labels))
         assert "better than guessing at random (67\u00a0% wrong)." in unknown.sentence

@@ -7,8 +7,8 @@ from types import NoneType
 from typing import Annotated, Any, Protocol, get_args, get_origin
 
 from crowdml.errors import Mistake
-from crowdml.phrase import Phrase
-from crowdml.portal.words import say
+from crowdml.phrase import Phrase, written
+from crowdml.portal.words import NBSP, local, plain_number, say
 from crowdml.protocol import MISSING, TaskFile, fields_of
 
 BESIDE = {"model.start", "model.pilot"}
@@ -16,6 +16,8 @@ BESIDE = {"model.start", "model.pilot"}
 
 TASK_FILE = {key: each for key, each in fields_of(TaskFile) if key not in BESIDE}
 LONGEST_LINE = 200
+TOGETHER = (" … ", "Empty: ", "Leer: ")
+"""What stays on one line with the words beside it."""
 
 
 class Kind(StrEnum):
@@ -47,6 +49,7 @@ class Field:
         about: What to write.
         start: The value that the form starts with.
         names: For a choice: the meaning of each value, or a registry of kinds with words.
+        short: For a choice: words that fit into a list, in place of the registry's.
         none: For a choice without a default: the meaning of choosing nothing.
         default: Whether the hint names the default.
         usual: The default, where the task file has none.
@@ -57,6 +60,7 @@ class Field:
     about: str = ""
     start: str = ""
     names: Mapping[str, str | WordedKind] = field(default_factory=dict)
+    short: Mapping[str, str] = field(default_factory=dict)
     none: str = ""
     default: bool = True
     usual: float | None = None
@@ -73,19 +77,34 @@ class Field:
     def hint(self) -> str:
         """Return what to write, and the default."""
         about, default = say(self.about), self.usual or TASK_FILE[self.key].default
-        number = self.kind is Kind.NUMBER and isinstance(default, int | float) and self.default
-        return f"{about} {say('Empty: {n}.', n=default)}".lstrip() if number else about
+        if self.kind is Kind.NUMBER and isinstance(default, int | float) and self.default:
+            n = local(written(default).replace(",", ""))  # as it can be typed
+            about = f"{about} {say('Empty: {n}.', n=n)}".lstrip()
+        for words in TOGETHER:
+            about = about.replace(words, words.replace(" ", NBSP))
+        return about
 
     @property
     def choices(self) -> list[tuple[str, str]]:
         """Return values and their names; the first value is empty where nothing may be chosen."""
-        usual = say("default: {value}", value=str(TASK_FILE[self.key].default))
-        first = [("", say(self.none) if self.none else usual)]
+        first = [("", say(self.none) if self.none else self._default)]
         named = [
-            (value, f"{value}: {say(known if isinstance(known, str) else known.words)}")
+            (
+                value,
+                say("{value}: {name}", value=value, name=_in_words(self.short.get(value, known))),
+            )
             for value, known in self.names.items()
         ]
         return named if self.start and not self.none else first + named
+
+    @property
+    def _default(self) -> str:
+        """Name the default of a choice; a registered kind is known by its value alone."""
+        value = str(TASK_FILE[self.key].default)
+        known = self.names.get(value)
+        if not isinstance(known, str):
+            return say("default: {value}", value=value)
+        return say("default: {value} ({name})", value=value, name=say(known))
 
 
 @dataclass(frozen=True)
@@ -104,6 +123,10 @@ class FormStep:
     about: str
     fields: list[Field] = field(default_factory=list)
     folds: list[FoldedFields] = field(default_factory=list)
+
+
+def _in_words(known: str | WordedKind) -> str:
+    return say(known if isinstance(known, str) else known.words)
 
 
 def _kind(type_: Any) -> Kind:
@@ -128,4 +151,8 @@ def sentence(mistake: Mistake, field: str | None = None) -> str:
     """
     if mistake.rule == MISSING and field is None:
         mistake = replace(mistake, remedy=Phrase("Fill it in."))
-    return say(mistake.about(Phrase("This") if field is None else field))
+    said = say(mistake.about(Phrase("This") if field is None else field))
+    typed = mistake.found.values.get("text") if isinstance(mistake.found, Phrase) else None
+    if field is None and isinstance(typed, str) and plain_number(typed) is None:
+        said += " " + say("Write a thousand without a point: 1000.")
+    return said

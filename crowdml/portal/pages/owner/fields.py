@@ -12,7 +12,14 @@ TRANSFORMS = {
     "values": "the numbers typed in",
 }
 TRIGGERS = {"always": "at every turn", "label-change": "only when the label has changed"}
-MISSING = {"reject": "the sample is not used", "center": "the center stands in its place"}
+MISSING = {"reject": "skip the sample", "center": "use the center"}
+MECHANISM_NAMES = {
+    "direction": "the whole person",
+    "gaussian": "each sample, Gaussian noise",
+    "laplace": "each sample, Laplace noise",
+}
+"""What each mechanism protects, in words that fit into a list of choices."""
+
 MODES = {"open": "anyone", "invite": "only with a code from you"}
 
 FORM: list[FormStep | FoldedFields | Field] = [
@@ -60,7 +67,7 @@ FORM: list[FormStep | FoldedFields | Field] = [
     Field(
         "features.count",
         "How many features",
-        "D, 1 … 100,000. Empty: the number that the sensor makes, or the number of names.",
+        "1 … 100,000. Empty: the number that the sensor makes, or the number of names.",
     ),
     Field(
         "features.description",
@@ -117,12 +124,13 @@ FORM: list[FormStep | FoldedFields | Field] = [
         "For numbers: a prediction that is off by more than this is an error.",
     ),
     FormStep(
-        "What people give", "A check-in is one message that is made from samples and hides them."
+        "What people give", "A check-in is one message that is made from samples, with randomness."
     ),
     Field(
         "privacy.epsilon",
         "ε, the loss of privacy",
-        "The most that a person loses in total: 1 is strong protection, 4 moderate, 10 weak.",
+        "1 is strong protection, 4 moderate, 10 weak. For direction, ε is the most that a person "
+        "loses in total; for gaussian and laplace, the most that one sample loses.",
         "4",
     ),
     Field(
@@ -135,12 +143,12 @@ FORM: list[FormStep | FoldedFields | Field] = [
     Field(
         "collection.checkins",
         "Most check-ins of one device",
-        "K, for direction: they share ε. Empty: 1.",
+        "For direction: they share ε. Empty: 1.",
     ),
     Field(
         "collection.buffer",
         "Samples a device keeps at most",
-        "B; a device without a network stops collecting here. Empty: enough for ten check-ins.",
+        "A device without a network stops collecting here. Empty: enough for ten check-ins.",
     ),
     Field(
         "collection.evaluators",
@@ -163,16 +171,18 @@ FORM: list[FormStep | FoldedFields | Field] = [
     Field(
         "privacy.mechanism",
         "Mechanism",
-        "For a mechanism that protects samples, ε is what one sample loses, and inf means no "
-        "privacy.",
+        "For gaussian and laplace, ε = inf means no privacy.",
         "direction",
         MECHANISMS,
+        MECHANISM_NAMES,
     ),
-    Field("privacy.epsilon_e", "ε for the error count", "For gaussian and laplace. Empty: 5 %."),
+    Field(
+        "privacy.epsilon_e", "ε for the error count", "For gaussian and laplace. Empty: 5 % of ε."
+    ),
     Field(
         "privacy.epsilon_y",
         "ε for the label counts",
-        "For gaussian and laplace. Empty: 5 %. The gradient gets the rest.",
+        "For gaussian and laplace. Empty: 5 % of ε. The gradient gets the rest.",
     ),
     Field(
         "privacy.delta",
@@ -182,14 +192,14 @@ FORM: list[FormStep | FoldedFields | Field] = [
     Field(
         "privacy.directions",
         "Directions",
-        "k, for direction: the number of directions to choose from. Empty: 1,024.",
+        "For direction: the number of directions to choose from. Empty: 1,024.",
     ),
     FormStep("The crowd", "How many will take part, and what can they reach?"),
     Field(
         "stop.updates",
-        "Check-ins that you expect",
-        "From all devices together. A rough guess is enough: up to four times too many or too "
-        "few. It sets the size of the learning steps, and the task ends after this number.",
+        "Most check-ins in total",
+        "From all devices together. The task ends after this number, so rather name too many. It "
+        "also sets the size of the learning steps, which still suits a quarter of this number.",
         "1000",
     ),
     Field("enrolment.mode", "Who may join", "", "open", MODES),
@@ -197,7 +207,7 @@ FORM: list[FormStep | FoldedFields | Field] = [
     Field(
         "stop.error",
         "Target error",
-        "ρ, between 0 and 1: the task ends earlier once it is confident that its error is at most "
+        "Between 0 and 1: the task ends earlier once it is confident that its error is at most "
         "this. Empty: never.",
     ),
     Field("stop.window", "Newest reports that count"),
@@ -219,12 +229,12 @@ FORM: list[FormStep | FoldedFields | Field] = [
     Field(
         "model.clip",
         "Clip",
-        "S, for gaussian and laplace: the bound on a sample’s gradient; smaller means less noise. "
+        "For gaussian and laplace: the bound on a sample’s gradient; smaller means less noise. "
         "Empty: what suits the planned rate; otherwise the model’s own bound, so that ridge needs "
         "one.",
     ),
     Field("model.regularization", "Regularization", "λ."),
-    Field("model.radius", "Radius", "R, the bound on ‖w‖₂."),
+    Field("model.radius", "Radius", "The bound on ‖w‖₂."),
     Field("model.intercept", "With an intercept", "Always where readings have a usual value."),
     Field("model.delta", "Huber’s delta", "Where the loss becomes linear."),
     Field("optimizer.kind", "Algorithm of the server", names=OPTIMIZERS),
@@ -245,7 +255,7 @@ FORM: list[FormStep | FoldedFields | Field] = [
     Field(
         "optimizer.reach",
         "Reach",
-        "D of the planned rate: how far the parameters are expected to go. Empty: what suits the "
+        "For the planned rate: how far the parameters are expected to go. Empty: what suits the "
         "mechanism.",
     ),
     FoldedFields("Limits for devices"),

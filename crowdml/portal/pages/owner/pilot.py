@@ -158,9 +158,14 @@ def _flat(document: dict[str, Any], start: str = "") -> dict[str, Any]:
 def _written(value: Any) -> str:
     """Write a value as the text of a form's field.
 
-    >>> _written(True), _written(False), _written([1.5, 2]), _written("a")
-    ('on', '', '1.5\\n2', 'a')
+    Three decimals get a fourth, because some languages read 1.125 as a thousand.
+
+    >>> _written(True), _written(False), _written([1.5, 2, 1.125]), _written("a")
+    ('on', '', '1.5\\n2\\n1.1250', 'a')
     """
     if isinstance(value, bool):
         return "on" if value else ""
-    return "\n".join(map(str, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        return "\n".join(map(_written, value))
+    text = str(value)
+    return f"{text}0" if isinstance(value, float) and len(text.partition(".")[2]) == 3 else text

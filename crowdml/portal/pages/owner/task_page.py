@@ -87,6 +87,7 @@ async def task_page(
         link=join_link(request),
         href=join_href(request),
         editable=[FIELDS[key] for key in EDITABLE if key[:5] != "stop." or not statistics.version],
+        labels={key: FIELDS[key].label for key in EDITABLE},
         once=new_draft_name(),
         edits=edits or _written(learner.task),
         mistakes=mistakes or {},

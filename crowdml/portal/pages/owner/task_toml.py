@@ -6,6 +6,7 @@ import unicodedata
 from crowdml.portal.pages.owner.field import TASK_FILE, Field, Kind
 from crowdml.portal.pages.owner.fields import FIELDS
 from crowdml.portal.pages.owner.form_parsing import FormFields
+from crowdml.portal.words import plain_number
 from crowdml.protocol import SENSORS, TomlValue, features_made, set_fields
 
 
@@ -86,14 +87,17 @@ def _lines(text: str) -> list[str]:
 
 
 def _number(text: str) -> float | str:
-    """Read a number; other text stays as it is, and the rules then reject it.
+    """Read a number; other text, and an ambiguous one, stays, and the rules then reject it.
 
     >>> _number("052"), _number("1e-7"), _number("inf"), _number("many")
     (52, 1e-07, inf, 'many')
     """
+    plain = plain_number(text)
+    if plain is None:
+        return text
     for kind in (int, float):
         try:
-            return kind(text)
+            return kind(plain)
         except ValueError:
             continue
     return text
