@@ -101,7 +101,9 @@ def test_a_real_server_applies_all_of_it(tmp_path: Path, server: Process, name: 
         *rows, spent, for_you, row = alone.run("ledger").stdout.splitlines()
         assert len(rows) == CHECKINS
         assert spent == "ε = 60 in total"
-        assert re.fullmatch(r"The crowd’s model (guessed|was) .*\d+ of your last 21 samples.*", for_you)
+        assert re.fullmatch(
+            r"The crowd’s model (guessed|was) .*\d+ of your last 21 samples.*", for_you
+        )
         assert re.fullmatch("Over time, from no sample to all: [▁▂▃▄▅▆▇█]{20,30}", row)
         *works, state, mine, since, learnt = alone.run("result").stdout.splitlines()
         assert works == [for_you, row]
