@@ -200,7 +200,7 @@ def test_a_task_that_finishes(browse: Browse, server: Portal, watch: Watch) -> N
     participant.tap("Stop")
     page.context.set_offline(False)
     participant.tap("Erase everything")
-    participant.tap("Leave and erase")
+    participant.tap("Erase")
     participant.view("bye")
     assert page.evaluate("indexedDB.databases()") == []
 
