@@ -240,9 +240,7 @@ class Promise:
     @property
     def leaves_in_short(self) -> tuple[Phrase, ...]:
         """Return the sentences by which a reader decides; `what_leaves` adds the details."""
-        # Noise hides the numbers that another sentence names.
-        hides = () if "numbers" in self.sentences else ("hides",)
-        return self._named("stays", "answer", *hides)
+        return self._named("stays", "answer", "hides")
 
     @property
     def lost_in_short(self) -> tuple[Phrase, ...]:

@@ -35,7 +35,8 @@ def sentences_of(promise: "Promise") -> Iterator[tuple[str, Phrase]]:
     yield "epsilon", _epsilon(promise)
     if promise.shared > 1 and not promise.exact:
         readings = Phrase(
-            "One reading of your sensor is in up to {n} samples: for a reading, ε = {epsilon}.",
+            "One reading of your sensor is in up to {n} samples: for a reading, ε is at most "
+            "{epsilon}.",
             n=promise.shared,
             epsilon=written_epsilon(promise.epsilon_per_reading),
         )

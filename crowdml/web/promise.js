@@ -135,8 +135,7 @@ export class PrivacyPromise {
 
   /** The sentences of `whatLeaves` by which a reader decides; the others add the details. */
   get leavesInShort() {
-    // Noise hides the numbers that another sentence names.
-    return this.#named(["stays", "answer", ...("numbers" in this.sentences ? [] : ["hides"])]);
+    return this.#named(["stays", "answer", "hides"]);
   }
 
   /** The sentences of `whatIsLost` by which a reader decides. */

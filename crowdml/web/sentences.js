@@ -30,7 +30,7 @@ export function* sentencesOf(promise) {
   if (shared > 1 && !exact) {
     yield [
       "readings",
-      phrase("One reading of your sensor is in up to {n} samples: for a reading, ε = {epsilon}.", {
+      phrase("One reading of your sensor is in up to {n} samples: for a reading, ε is at most {epsilon}.", {
         n: shared,
         epsilon: shown(promise.epsilonPerReading),
       }),

@@ -90,7 +90,7 @@ def test_at_the_limit_it_stops_and_says_so(browse: Browse, server: Portal) -> No
     page.wait_for_timeout(500)
     assert (participant.applied(), participant.collected()) == (2, before)
     # One reading is in up to 13 samples, so ε = 13 for it whatever the limit is.
-    more = "ε = 3 in total instead of 2. For one reading of your sensor it stays as it is: ε = 13."
+    more = "ε = 3 in total instead of 2. For one reading of your sensor it is at most ε = 13"
     expect(page.locator("#more-cost")).to_contain_text(more)
     expect(page.locator("#more-time")).to_contain_text("One more check-in takes about")
     participant.tap("Stop here")

@@ -43,10 +43,10 @@ def _hides(promise: "Promise") -> Phrase:
         return Phrase("So little noise is added to them that nothing is protected.")
     if promise.weak:
         return Phrase(
-            "Noise is added to each of them, but so little that a guess about what your "
-            "samples have in common can become nearly certain."
+            "Each number sent has noise, but so little that what your samples have in common "
+            "can become nearly certain."
         )
-    return Phrase("Noise is added to each of them before they leave.")
+    return Phrase("Noise is added to each number sent.")
 
 
 OPTIONS = frozenset({"privacy.epsilon_e", "privacy.epsilon_y", "collection.heldout", "model.clip"})

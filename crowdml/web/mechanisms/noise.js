@@ -42,10 +42,10 @@ const NOISE = {
     ];
     const none = phrase("So little noise is added to them that nothing is protected.");
     const little = phrase(
-      "Noise is added to each of them, but so little that a guess about what your samples have in " +
-        "common can become nearly certain.",
+      "Each number sent has noise, but so little that what your samples have in common can become " +
+        "nearly certain.",
     );
-    const enough = phrase("Noise is added to each of them before they leave.");
+    const enough = phrase("Noise is added to each number sent.");
     const noise = level.key === "none" ? none : weak ? little : enough;
     yield ["hides", exact ? phrase("They are sent exactly as they are.") : noise];
   },

@@ -115,7 +115,7 @@ export class Budget {
     const promise = this.#device.terms.promise(checkins, this.#sent);
     if (!promise.forAReading) return `${costs} ${this.#loss(checkins)}`;
     const reading = { epsilon: epsilon(promise.epsilonPerReading) };
-    return `${costs} ${say("For one reading of your sensor it stays as it is: ε = {epsilon}.", reading)}`;
+    return `${costs} ${say("For one reading of your sensor it is at most ε = {epsilon}, however many check-ins you allow.", reading)}`;
   }
 
   /** @param {number} checkins */

@@ -185,7 +185,7 @@ def test_joining_again_on_other_terms(quick: Here) -> None:
 def test_a_reading_in_several_samples_is_named(quick: Here, server: Process) -> None:
     """Check it with windows of two readings, where one reading may count for five ticks."""
     shown = quick("device", "join", f"{server.url}/join/sensed", "--yes").err
-    named = "One reading of your sensor is in up to 6 samples: for a reading, ε = 6."
+    named = "One reading of your sensor is in up to 6 samples: for a reading, ε is at most 6."
     assert named in " ".join(shown.split())
     assert "Nothing was sent yet." in quick("device", "ledger").said()
 
