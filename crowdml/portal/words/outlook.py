@@ -82,15 +82,17 @@ class Outlook(NamedTuple):
         numbers: The current numbers of the task.
         end: The number of check-ins at which it ends.
         now: Seconds since 1970.
+        invited: The number of devices that may still join with the invites made so far.
     """
 
     numbers: TaskNumbers
     end: int
     now: float
+    invited: int = 0
 
     @classmethod
-    def of(cls, numbers: TaskNumbers) -> "Outlook":
-        return cls(numbers, numbers.statistics.max_updates, time.time())
+    def of(cls, numbers: TaskNumbers, invited: int) -> "Outlook":
+        return cls(numbers, numbers.statistics.max_updates, time.time(), invited)
 
     @property
     def pace(self) -> str:
@@ -193,11 +195,12 @@ class Outlook(NamedTuple):
     def _help_with_devices(self) -> Iterator[str]:
         task, now = self.numbers.task, self.numbers.statistics
         if not now.state.final and not now.devices:
-            yield (
-                say("Make an invite below: people join with it.")
-                if task.enrolment.mode == "invite"
-                else say("Share the join page: people join there.")
-            )
+            if task.enrolment.mode != "invite":
+                yield say("Share the join page: people join there.")
+            elif self.invited:
+                yield say("Hand out the invite: people join with it.")
+            else:
+                yield say("Make an invite below: people join with it.")
         waiting = now.devices - now.active_devices
         if not now.state.final and waiting > now.active_devices:
             yield say(

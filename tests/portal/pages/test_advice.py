@@ -108,6 +108,8 @@ def test_the_heading_promises_help_only_where_there_is_some() -> None:
     assert alone.sentences[-1] == "Share the join page: people join there."
     invited = outlook(make_task(enrolment__mode="invite"), {}, devices=0)
     assert invited.sentences[-1] == "Make an invite below: people join with it."
+    handed = invited._replace(invited=1)
+    assert handed.sentences[-1] == "Hand out the invite: people join with it."
 
 
 def test_what_stayed_uncertain_when_a_task_has_ended() -> None:
