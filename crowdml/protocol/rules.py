@@ -96,7 +96,7 @@ def _missing_has_a_center(missing: str, center: tuple[float, ...]) -> Iterator[M
 @field_rule("target.labels")
 def _labels_differ(labels: tuple[str, ...]) -> Iterator[Mistake]:
     if len(labels) == 1:
-        must = Phrase("must be two or more, or none for a number")
+        must = Phrase("must have two or more entries, or none to predict a number")
         yield Mistake("target.labels", must, Phrase("one"))
     for label, times in Counter(labels).most_common(1):
         if times > 1:

@@ -53,7 +53,7 @@ def test_a_crowd_checks_in_while_someone_looks_on(
         with portal.store() as store:
             store.set_task_state("walking", "paused")
         live(page, "state", "Paused")
-        live(page, "link", "Paused: no check-ins until the owner resumes.")
+        live(page, "link", "Paused: no check-ins until it resumes.")
         with portal.store() as store:
             store.set_task_state("walking", "running")
         live(page, "state", "Running")

@@ -186,7 +186,10 @@ def visible_fields(page: Page) -> list[str]:
 
 def fix_all_mistakes_in_one_round(page: Page) -> None:
     sentences = {
-        "Labels": ("few", "This must be two or more, or none for a number, found one."),
+        "Labels": (
+            "few",
+            "This must have two or more entries, or none to predict a number, found one.",
+        ),
         "Samples in a check-in": ("three", 'from 1 to 100,000, found "three".'),
         "Confidence": ("2", "This must be a number above 0.5 and below 1, found 2."),
     }

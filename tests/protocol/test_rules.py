@@ -86,7 +86,10 @@ CASES: list[tuple[dict[str, str | None], str]] = [
     ),
     ({"target.labels": None}, "target.labels must name two or more labels for softmax"),
     ({"model.kind": '"hinge"', "target.labels": "[]"}, "target.labels must name two or more"),
-    ({"target.labels": '["one"]'}, "target.labels must be two or more, or none for a number, "),
+    (
+        {"target.labels": '["one"]'},
+        "target.labels must have two or more entries, or none to predict a number, ",
+    ),
     (
         {"target.labels": '["a", "b", "a"]'},
         'target.labels must differ from each other, found "a" twice.',

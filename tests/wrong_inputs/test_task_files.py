@@ -125,7 +125,7 @@ KINDS = [
     Kind("target.labels", "must be a list of at most 1,000 entries, each a text of 1 to 80",
          ('["", "c"]', "[1, 2]", '"a"', '[["a"], "b"]', "[true, false]", f'[{LONG}, "b"]',
           str([f"l{i}" for i in range(2000)]))),
-    Kind("target.labels", "must be two or more, or none for a number", ('["a"]',)),
+    Kind("target.labels", "must have two or more entries, or none to predict a number", ('["a"]',)),
     Kind("target.description", "must be a text of at most 2,000 characters", ("1", LONG)),
     Kind("target.unit", "must be a text of at most 40 characters", ("1", LONG), NUMBER),
     Kind("target.unit", "must not be blank", ('" "',), NUMBER),

@@ -62,5 +62,5 @@ def not_yet(numbers: TaskNumbers) -> str:
 def uncertain(numbers: TaskNumbers) -> str:
     """Explain that the numbers are too uncertain to draw; an ended task gets no more check-ins."""
     if numbers.statistics.state.final:
-        return say("Too uncertain to say: too few check-ins measured it.")
+        return say("Too uncertain to say: there were too few check-ins.")
     return say("Too uncertain to say: it needs more check-ins.")

@@ -144,7 +144,7 @@ function pauseOrResume() {
 }
 
 function showFollowing(state) {
-  if (state === "paused") show("link", say("Paused: no check-ins until the owner resumes."));
+  if (state === "paused") show("link", say("Paused: no check-ins until it resumes."));
   else show("link", say("Live: this page follows every check-in."));
 }
 

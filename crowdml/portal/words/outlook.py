@@ -58,8 +58,12 @@ def advice(task: Task) -> str | None:
         return None
     margin = expected_margin(task, task.t_max)
     if margin is None:
-        return say("In the end its error will hardly be known: too few predictions are counted.")
-    return say("In the end its error will be known to within {margin}.", margin=_points(margin))
+        return say(
+            "In the end the model’s error will hardly be known: too few predictions are counted."
+        )
+    return say(
+        "In the end the model’s error will be known to within {margin}.", margin=_points(margin)
+    )
 
 
 def _points(margin: float) -> str:
@@ -78,15 +82,17 @@ class Outlook(NamedTuple):
         numbers: The current numbers of the task.
         end: The number of check-ins at which it ends.
         now: Seconds since 1970.
+        invited: The number of devices that may still join with the invites made so far.
     """
 
     numbers: TaskNumbers
     end: int
     now: float
+    invited: int = 0
 
     @classmethod
-    def of(cls, numbers: TaskNumbers) -> "Outlook":
-        return cls(numbers, numbers.statistics.max_updates, time.time())
+    def of(cls, numbers: TaskNumbers, invited: int) -> "Outlook":
+        return cls(numbers, numbers.statistics.max_updates, time.time(), invited)
 
     @property
     def pace(self) -> str:
@@ -122,7 +128,7 @@ class Outlook(NamedTuple):
     def _about_error(self) -> Iterator[str]:
         task, now = self.numbers.task, self.numbers.statistics
         if not task.terms.mechanism().evaluates:
-            yield say("Its error is not measured: in this task no check-in evaluates.")
+            yield say("The model’s error is not measured: in this task no check-in evaluates.")
             return
         if not now.version:
             yield advice(task) or ""
@@ -146,12 +152,12 @@ class Outlook(NamedTuple):
             wanted = max(CLEAR, at_end)
             needed = self._checkins_for(wanted)
             yield say(
-                "After check-in {n}, its error will be known to within {margin}.",
+                "After check-in {n}, the model’s error will be known to within {margin}.",
                 n=needed,
                 margin=_points(wanted),
             )
             return
-        yield say("Its error will stay uncertain until the end.")
+        yield say("The model’s error will stay uncertain until the end.")
         if task.terms.kind.unit is Unit.CHECKIN:
             yield say(
                 "In the next task, a larger ε or a larger share of check-ins that only send right "
@@ -176,22 +182,25 @@ class Outlook(NamedTuple):
         top = max(label_shares(task, now), key=lambda share: share.value, default=None)
         if top is None or not is_precise_enough(Estimate(top.value, top.margin)):
             yield (
-                say("How often each answer was given stayed uncertain: few check-ins counted it.")
+                say(
+                    "How often each answer was given stayed uncertain: there were too few "
+                    "check-ins."
+                )
                 if now.state.final
                 else say(
-                    "How often each answer was given is still uncertain: few check-ins have "
-                    "counted it."
+                    "How often each answer was given is still uncertain: it needs more check-ins."
                 )
             )
 
     def _help_with_devices(self) -> Iterator[str]:
         task, now = self.numbers.task, self.numbers.statistics
         if not now.state.final and not now.devices:
-            yield (
-                say("Make an invite below: people join with it.")
-                if task.enrolment.mode == "invite"
-                else say("Share the join page: people join there.")
-            )
+            if task.enrolment.mode != "invite":
+                yield say("Share the join page: people join there.")
+            elif self.invited:
+                yield say("Hand out the invite: people join with it.")
+            else:
+                yield say("Make an invite below: people join with it.")
         waiting = now.devices - now.active_devices
         if not now.state.final and waiting > now.active_devices:
             yield say(

@@ -48,7 +48,7 @@ class Performance:
     def sentence(self) -> str:
         """Describe in one sentence what is known about the model."""
         if not is_precise_enough(self.error):
-            return say("How often it is wrong is not known.")
+            return say("How often the model is wrong is not known.")
         wrong = say(
             "Of the predictions of the model as it is now, {error} are wrong.",
             error=words.estimate(self.error),

@@ -89,7 +89,9 @@ def test_what_is_uncertain_and_what_would_help() -> None:
     noisy = make_task(privacy__epsilon=0.1, stop__updates=1000)
     assert "more samples in a check-in" in " ".join(outlook(noisy, {NOW - DAY: 100}).sentences)
     silent = make_task(privacy__mechanism="direction", collection__evaluators=0.0)
-    assert outlook(silent, {NOW - DAY: 5}).sentences[0].startswith("Its error is not measured")
+    assert (
+        outlook(silent, {NOW - DAY: 5}).sentences[0].startswith("The model’s error is not measured")
+    )
     waiting = " ".join(outlook(DIRECTED, {NOW - DAY: 5}, devices=20).sentences)
     assert "11 of 20 devices have joined and not checked in yet." in waiting
     good = outlook(DIRECTED, {NOW - DAY: 900}, Estimate(0.1, 0.05)).sentences
@@ -106,14 +108,16 @@ def test_the_heading_promises_help_only_where_there_is_some() -> None:
     assert alone.sentences[-1] == "Share the join page: people join there."
     invited = outlook(make_task(enrolment__mode="invite"), {}, devices=0)
     assert invited.sentences[-1] == "Make an invite below: people join with it."
+    handed = invited._replace(invited=1)
+    assert handed.sentences[-1] == "Hand out the invite: people join with it."
 
 
 def test_what_stayed_uncertain_when_a_task_has_ended() -> None:
     ended = outlook(DIRECTED, {NOW - DAY: 100}, state=State.EXHAUSTED, devices=90)
     assert ended.title == "What stayed uncertain"
     assert ended.sentences == [
-        "How often it is wrong is not known.",
-        "How often each answer was given stayed uncertain: few check-ins counted it.",
+        "How often the model is wrong is not known.",
+        "How often each answer was given stayed uncertain: there were too few check-ins.",
         "If you reopen the task below, it takes 1,000 check-ins more.",
     ]
     clear = outlook(DIRECTED, {NOW - DAY: 900}, Estimate(0.1, 0.05), state=State.EXHAUSTED)

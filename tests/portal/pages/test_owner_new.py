@@ -358,8 +358,8 @@ def test_preview_shows_what_participants_will_see_and_changes_nothing(portal: Po
                 "About 25 minutes with the page open for each check-in, about 100 minutes for all",
             ],
         ),
-        ({"collection.evaluators": "0"}, ["Its error will not be measured."]),
-        ({"stop.updates": "10"}, ["In the end its error will hardly be known"]),
+        ({"collection.evaluators": "0"}, ["The model’s error will not be measured."]),
+        ({"stop.updates": "10"}, ["In the end the model’s error will hardly be known"]),
         (
             {"privacy.mechanism": "laplace", "privacy.epsilon": "inf", "not_private": "on"},
             ["THIS TASK IS NOT PRIVATE", "Not private ε = ∞", "everything leaves as it is"],

@@ -43,9 +43,7 @@ def test_before_anyone_measured() -> None:
 def test_an_ended_task_needs_no_more_check_ins() -> None:
     ended = msgspec.structs.replace(NOTHING, state=State.EXHAUSTED)
     numbers = TaskNumbers(make_task(**DIRECTION), ended, TaskHistory([POINT], {60: 9}))
-    assert (
-        CHARTS["error"].nothing(numbers) == "Too uncertain to say: too few check-ins measured it."
-    )
+    assert CHARTS["error"].nothing(numbers) == "Too uncertain to say: there were too few check-ins."
     assert CHARTS["labels"].nothing(numbers) == "Not measured."
     vague = (Estimate(0.5, 0.6), Estimate(0.3, 0.6), Estimate(0.2, 0.6))
     counted = numbers._replace(statistics=msgspec.structs.replace(ended, labels=vague))
@@ -131,7 +129,7 @@ def test_an_error_stands_beside_guessing() -> None:
     )
     assert known.typical == ""
     hidden = Performance(measured(0.6, 0.7))
-    assert hidden.sentence == "How often it is wrong is not known."
+    assert hidden.sentence == "How often the model is wrong is not known."
 
 
 def test_where_chance_hides_the_answer_no_curve_is_drawn() -> None:

@@ -75,7 +75,7 @@ async def task_page(
         task=learner.task,
         stats=statistics,
         numbers=numbers,
-        outlook=Outlook.of(numbers),
+        outlook=Outlook.of(numbers, invited),
         forecast=portal_of(request).planner.known.get(learner.task.name),
         error_chart=CHARTS["error"],
         devices=devices,
