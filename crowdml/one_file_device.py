@@ -955,7 +955,7 @@ def promise(terms: Terms) -> dict[str, str]:
         "a guess about you can become nearly certain." if private else "nothing is protected."
     )
     if terms.total <= 4 * (1 + 1e-9):
-        said["hides"] = "What is sent is partly random: none of it is certain."
+        said["hides"] = "What is sent is partly random, never certain."
     said["epsilon"] = f"ε = {figure(terms.total)}, for everything that you send to this task."
     question = "whether your number was high or low"
     if terms.C:

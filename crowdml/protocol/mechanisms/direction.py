@@ -170,7 +170,7 @@ def chance_hides(promise: "Promise") -> Phrase:
             "What is sent is changed at random, but so little that a guess about you can become "
             "nearly certain."
         )
-    return Phrase("What is sent is partly random: none of it is certain.")
+    return Phrase("What is sent is partly random, never certain.")
 
 
 DIRECTION = MechanismKind(

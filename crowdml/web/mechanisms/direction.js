@@ -266,7 +266,7 @@ export function chanceHides({ level, weak }) {
     ? phrase(
         "What is sent is changed at random, but so little that a guess about you can become nearly certain.",
       )
-    : phrase("What is sent is partly random: none of it is certain.");
+    : phrase("What is sent is partly random, never certain.");
 }
 
 /** @type {(message: DirectionMessage, truth: DirectionTruth, labels: readonly string[]) => ShownNumber} */
