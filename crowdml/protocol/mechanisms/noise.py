@@ -38,9 +38,9 @@ def _numbers(promise: "Promise") -> Phrase:
 
 def _hides(promise: "Promise") -> Phrase:
     if promise.exact:
-        return Phrase("They are sent exactly as they are.")
+        return Phrase("The numbers are sent exactly as they are.")
     if promise.level.key == "none":
-        return Phrase("So little noise is added to them that nothing is protected.")
+        return Phrase("So little noise is added to the numbers that nothing is protected.")
     if promise.weak:
         return Phrase(
             "Each number sent has noise, but so little that what your samples have in common "

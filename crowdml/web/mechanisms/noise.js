@@ -40,14 +40,14 @@ const NOISE = {
             { n },
           ),
     ];
-    const none = phrase("So little noise is added to them that nothing is protected.");
+    const none = phrase("So little noise is added to the numbers that nothing is protected.");
     const little = phrase(
       "Each number sent has noise, but so little that what your samples have in common can become " +
         "nearly certain.",
     );
     const enough = phrase("Noise is added to each number sent.");
     const noise = level.key === "none" ? none : weak ? little : enough;
-    yield ["hides", exact ? phrase("They are sent exactly as they are.") : noise];
+    yield ["hides", exact ? phrase("The numbers are sent exactly as they are.") : noise];
   },
 
   event: {
