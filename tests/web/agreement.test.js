@@ -14,7 +14,7 @@ import {
   TermsChanged,
   Unreachable,
 } from "../../crowdml/web/index.js";
-import { DirectionMechanism } from "../../crowdml/web/mechanisms/direction.js";
+import { DirectionMechanism } from "../../crowdml/web/mechanisms/direction_mechanism.js";
 import { vectors } from "./vectors.js";
 
 /** @import { Amount, Chance as AnyChance, NoiseEvent } from "../../crowdml/web/types.js" */

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Chance, InvalidInput, MODELS, Minibatch, checkinKeyOf } from "../../crowdml/web/index.js";
-import { DirectionMechanism } from "../../crowdml/web/mechanisms/direction.js";
+import { DirectionMechanism } from "../../crowdml/web/mechanisms/direction_mechanism.js";
 import { FALSE_ALARM, chiSquareP } from "./statistics.js";
 import { GivenChance } from "./vectors.js";
 

@@ -39,7 +39,7 @@ import {
 import { translator } from "../../crowdml/web/page/translate.js";
 import { Choice } from "../../crowdml/web/mechanisms/choice.js";
 import { Codebook, inWholeNumbers } from "../../crowdml/web/mechanisms/codebook.js";
-import { DirectionMechanism } from "../../crowdml/web/mechanisms/direction.js";
+import { DirectionMechanism } from "../../crowdml/web/mechanisms/direction_mechanism.js";
 import { GAUSSIAN, LAPLACE } from "../../crowdml/web/mechanisms/laws.js";
 import { NoiseMechanism } from "../../crowdml/web/mechanisms/noise_mechanism.js";
 import { SENSOR } from "../../crowdml/web/sensor.js";
