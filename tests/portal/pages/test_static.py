@@ -59,7 +59,7 @@ def test_every_form_of_a_file_is_the_file() -> None:
         whole = file.bodies[""]
         assert gzip.decompress(file.bodies["gzip"]) == whole
         assert brotli.decompress(file.bodies["br"]) == whole
-    assert (WEB / "noise.js").read_bytes() == STATIC.files["/web/noise.js"].bodies[""]
+    assert (WEB / "index.js").read_bytes() == STATIC.files["/web/index.js"].bodies[""]
 
 
 def test_only_what_pages_load_is_served() -> None:
