@@ -1608,7 +1608,7 @@ class Device:
     def check_in(self, wait: float) -> None:
         """Send what waits; with a full minibatch, send one number about it.
 
-        What is refused is tried again for `wait` seconds, or dropped: see `deliver`. What only a
+        What is rejected is tried again for `wait` seconds, or dropped: see `deliver`. What only a
         person can change is raised. tests/vectors/behaviour.json has every case.
         """
         deadline, failures, state = time.monotonic() + wait, 0, self.memory.read(self.name)
@@ -1698,11 +1698,11 @@ class Device:
             db.execute("DELETE FROM buffer")
 
     def deliver(self) -> None:
-        """Send what waits. The server has read a refused check-in too: its ε stays in the ledger.
+        """Send what waits. The server has read a rejected check-in too: its ε stays in the ledger.
 
-        A refused check-in is dropped, unless the same bytes may be accepted later.
+        A rejected check-in is dropped, unless the same bytes may be accepted later.
         """
-        state, refusal = self.memory.read(self.name), None
+        state, rejection = self.memory.read(self.name), None
         outbox, record, key = state["outbox"], self.memory.record, state.get("record", "")
         if not outbox:
             return
@@ -1722,14 +1722,14 @@ class Device:
                 record.claim(key, number + 1, f"{checkin}-copy", self.terms.epsilon)
                 self.memory.overtaken(outbox, f"refused, {problem.kind}")
                 raise Problem(COPIED, "copied") from problem
-            said, version, refusal = f"refused, {problem.kind}", None, problem
+            said, version, rejection = f"refused, {problem.kind}", None, problem
         with self.memory.change(self.name) as state:
             if state["outbox"] == outbox:
                 state["outbox"], state["ledger"][-1]["answer"] = None, said
                 if type(version) is int and version > 0:  # which check-in of the task it was
                     state["places"] = [*state.get("places", []), version]
-        if refusal:
-            raise refusal
+        if rejection:
+            raise rejection
 
     def leave(self) -> str:
         """Leave the task. The ledger stays, because a person who joins again loses more."""

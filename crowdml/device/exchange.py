@@ -1,4 +1,4 @@
-"""Exchange check-ins with the server: Device Routines 2 and 3, and the handling of refusals."""
+"""Exchange check-ins with the server: Device Routines 2 and 3, and the handling of rejections."""
 
 import math
 from collections.abc import Callable
@@ -16,9 +16,12 @@ KEEP_AFTER = {
     "fault", "method-not-allowed", "not-found", "task-paused", "too-frequent", "unavailable",
     "unknown",
 }  # fmt: skip
-"""Refusals after which the same bytes may still be accepted later."""
+"""Rejections after which the same bytes may still be accepted later."""
 
 LONGEST_WAIT = 3600.0
+
+REJECTED = "refused: "
+"""Start the stored answer to a rejected check-in; it stays, because old files have it."""
 
 
 class CopyFound(Exception):
@@ -78,7 +81,7 @@ class Exchange:
             self._say(str(error))
             return self._await_consent()
         except Rejected as error:
-            return self._refused(error)
+            return self._handle_rejection(error)
 
     def _attempt(self) -> Outcome:
         """Make one round: send an old check-in first, then a new one."""
@@ -147,23 +150,23 @@ class Exchange:
             answer = membership.transport.checkin(membership.identity.token, checkin.body)
         except Rejected as error:
             if error.kind == "repeated-number":
-                self._store.repeated(checkin, f"refused: {error.kind}", COPIED)
+                self._store.repeated(checkin, REJECTED + error.kind, COPIED)
                 raise CopyFound from error
             if error.kind not in KEEP_AFTER:
-                self._store.answered(checkin, f"refused: {error.kind}")
+                self._store.answered(checkin, REJECTED + error.kind)
             raise
         self._on_step("sent")
         self._store.answered(checkin, answer.status, answer.version)
         self._on_step("acknowledged")
         return Outcome.CHECKED_IN
 
-    def _refused(self, error: Rejected) -> Outcome:
-        """Handle a refusal: end, ask for consent, wait, or continue with the next minibatch.
+    def _handle_rejection(self, error: Rejected) -> Outcome:
+        """Handle a rejection: end, ask for consent, wait, or continue with the next minibatch.
 
         `tests/vectors/behaviour.json` says what every device does after each kind.
         """
         membership = self._membership
-        self._say(f"the server refused: {error.detail}")
+        self._say(f"the server rejected it: {error.detail}")
         if error.kind in GIVE_UP_ON:
             membership.end(error.detail)
             return Outcome.ENDED

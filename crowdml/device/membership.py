@@ -14,7 +14,7 @@ from crowdml.protocol import Terms
 from crowdml.tables import check_kind
 
 GIVE_UP_ON = {"revoked", "unauthorized"}
-"""Refusals after which this device can never check in again."""
+"""Rejections after which this device can never check in again."""
 
 LEFT = "left"
 ALL_MADE = "all check-ins that you agreed to are made. Thank you."

@@ -137,7 +137,7 @@ export class Device extends Exchange {
    * @param {Readings} x D numbers, or an object that has each by the name of its column. The terms'
    *   constants are applied, then it is rescaled to ‖x‖ ≤ 1 if longer.
    * @param {number | string} y A label by its name, or a real target.
-   * @param {string} [termsSha256] The terms that it was taken under: it is refused under others,
+   * @param {string} [termsSha256] The terms that it was taken under: it is rejected under others,
    *   which another tab may have agreed to.
    */
   async add(x, y, termsSha256) {

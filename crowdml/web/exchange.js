@@ -1,4 +1,4 @@
-/** Exchange check-ins with the server: Device Routines 2 and 3, and the handling of refusals. */
+/** Exchange check-ins with the server: Device Routines 2 and 3, and the handling of rejections. */
 
 import { LimitReached, Rejected, TermsChanged, Unreachable } from "./errors.js";
 import { Membership, sameAgreement } from "./membership.js";
@@ -8,16 +8,19 @@ import { SLOT } from "./waiting.js";
 
 /** @import { WrittenCheckin, OutcomeName } from "./types.js" */
 
-/** Refusals after which this device stops; all but the end of a task are for good. */
+/** Rejections after which this device stops; all but the end of a task are for good. */
 export const GIVE_UP_ON = ["revoked", "task-finished", "unauthorized"];
 
-/** Refusals after which the same bytes may still be accepted later. */
+/** Rejections after which the same bytes may still be accepted later. */
 export const KEEP_AFTER = [
   "fault", "method-not-allowed", "not-found", "task-paused", "too-frequent", "unavailable",
   "unknown",
 ];
 
 const LONGEST_WAIT = 3600;
+
+/** How the answer to a rejected check-in starts in the device's database; it is stored, so it stays. */
+export const REJECTED = "refused: ";
 
 const ALL_MADE = phrase("all check-ins that you agreed to are made. Thank you.");
 
@@ -145,7 +148,7 @@ export class Exchange extends Membership {
   /** @param {WrittenCheckin} checkin */
   async #send(checkin) {
     if (!(await this.store.claim(checkin))) {
-      await this.store.answered(checkin, "refused: repeated-number");
+      await this.store.answered(checkin, `${REJECTED}repeated-number`);
       await this.store.overtaken(COPY_END);
       throw new CopyFound();
     }
@@ -156,11 +159,11 @@ export class Exchange extends Membership {
       await this.store.answered(checkin, status, version);
     } catch (error) {
       if (error instanceof Rejected && error.kind === "repeated-number") {
-        await this.store.repeated(checkin, `refused: ${error.kind}`, COPY_END);
+        await this.store.repeated(checkin, REJECTED + error.kind, COPY_END);
         throw new CopyFound();
       }
       if (error instanceof Rejected && !KEEP_AFTER.includes(error.kind)) {
-        await this.store.answered(checkin, `refused: ${error.kind}`);
+        await this.store.answered(checkin, REJECTED + error.kind);
         this.changed();
       }
       throw error;
@@ -172,7 +175,7 @@ export class Exchange extends Membership {
 
   /** @param {unknown} error */
   async #failed(error) {
-    if (error instanceof Rejected) return this.#refused(error);
+    if (error instanceof Rejected) return this.#handleRejection(error);
     if (error instanceof CopyFound) {
       this.say(COPIED);
       await this.end(COPY_END.code, COPY_END.phrase);
@@ -192,14 +195,14 @@ export class Exchange extends Membership {
   }
 
   /**
-   * Handle a refusal: end, ask, wait, or go on with the next minibatch.
+   * Handle a rejection: end, ask, wait, or go on with the next minibatch.
    *
    * `tests/vectors/behaviour.json` says what every device does after each kind.
    *
    * @param {Rejected} error
    */
-  async #refused(error) {
-    this.say(phrase("the server refused: {why}", { why: error.phrase }));
+  async #handleRejection(error) {
+    this.say(phrase("the server rejected it: {why}", { why: error.phrase }));
     const finished = error.kind === "task-finished";
     if (GIVE_UP_ON.includes(error.kind) && !finished) {
       await this.end(error.kind, error.phrase);

@@ -72,12 +72,12 @@ SUBJECT = """async ([batch, cost]) => {
         },
         async agree() {
             const shown = this.device.currentTerms();
-            await shown.then((shown) => this.device.agree(shown.termsSha256)).catch(this.refused);
+            await shown.then((shown) => this.device.agree(shown.termsSha256)).catch(this.rejected);
         },
         async raiseLimit(perDevice) {
-            await this.device.setLimits({ perSample: cost, perDevice }).catch(this.refused);
+            await this.device.setLimits({ perSample: cost, perDevice }).catch(this.rejected);
         },
-        refused(error) {
+        rejected(error) {
             if (!(error instanceof web.CrowdmlError)) throw error;
         },
         async look() {

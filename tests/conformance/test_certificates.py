@@ -48,9 +48,9 @@ def one_sentence(subject: PythonDevice | OneFileDevice, join: bool = False, pin:
         assert subject.code == 1
         (said,) = subject.said.splitlines()
         return said
-    with pytest.raises(Untrusted) as refused:
+    with pytest.raises(Untrusted) as rejected:
         join_pinned(subject, pin) if join else subject.feed(BATCH)
-    return str(refused.value)
+    return str(rejected.value)
 
 
 def join_pinned(subject: PythonDevice | OneFileDevice, pin: str) -> None:

@@ -189,7 +189,7 @@ def test_terms_that_make_no_sense_are_not_joined(
     ],
     ids=lambda value: str(value).partition(" at ")[0],
 )  # fmt: skip
-def test_a_bad_sample_is_refused_and_not_kept(device: Device, x: object, y: object) -> None:
+def test_a_bad_sample_is_rejected_and_not_kept(device: Device, x: object, y: object) -> None:
     with pytest.raises(InvalidSample):
         device.add(x, y)  # type: ignore[arg-type]
     assert device.n_samples == 0
@@ -895,7 +895,7 @@ def test_readings_by_name_in_their_own_units(file: Path) -> None:
         ([175.0, None], "'warmth' must have a number in every sample"),
     ],
 )
-def test_readings_that_are_refused(file: Path, readings: Any, words: str) -> None:
+def test_readings_that_are_rejected(file: Path, readings: Any, words: str) -> None:
     with join(file, MemoryTransport(make_task(**ROOM))) as device:
         with pytest.raises(InvalidSample, match=words):
             device.predict(readings)

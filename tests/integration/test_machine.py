@@ -94,7 +94,7 @@ class Server:
     def call(
         self, method: str, path: str, token: str = "", body: bytes = b""
     ) -> tuple[bytes, dict[str, str]]:
-        """Return the answer and its headers; raise `Rejected` for a refusal."""
+        """Return the answer and its headers; raise `Rejected` for a rejection."""
         sent: list[dict[str, Any]] = []
 
         async def receive() -> dict[str, Any]:

@@ -224,6 +224,6 @@ def test_version_0_must_be_the_start() -> None:
     assert check_out(terms, 0, start) == (0, [0.5] * d)
     assert check_out(terms, 1, other) == (1, [0.0] * d)
     assert check_out(standalone.Terms(json.dumps(document()), "activity"), 0, other)[0] == 0
-    with pytest.raises(standalone.Problem, match="version 0 is not the start") as refused:
+    with pytest.raises(standalone.Problem, match="version 0 is not the start") as rejected:
         check_out(terms, 0, other)
-    assert refused.value.kind == "unknown", "it is tried again, and nothing is spent"
+    assert rejected.value.kind == "unknown", "it is tried again, and nothing is spent"

@@ -32,7 +32,7 @@ from crowdml.server import Settings, Store
 from tests.device.fakes import MemoryTransport, join
 from tests.learnt.models import made
 from tests.support.servers import make_task
-from tests.wrong_inputs.refusing import expect
+from tests.wrong_inputs.expect_error import expect
 
 NAN = math.nan
 WRONG: Any = None

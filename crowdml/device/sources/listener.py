@@ -131,29 +131,29 @@ class RequestHandler(BaseHTTPRequestHandler):
         """Return the number of bytes to read, or answer with an error and return None."""
         given = self.headers.get("Content-Length") or ""
         if not (given.isascii() and given.isdigit()):
-            self._refuse(411, "A message must have a Content-Length, found none. Send one.")
+            self._reject(411, "A message must have a Content-Length, found none. Send one.")
             return None
         digits = given.lstrip("0") or "0"
         # Check the number of digits first: Python reads thousands of digits slowly.
         if len(digits) > len(str(LARGEST)) or int(digits) > LARGEST:
-            self._refuse(413, f"A message must have at most {LARGEST:,} bytes. Send more often.")
+            self._reject(413, f"A message must have at most {LARGEST:,} bytes. Send more often.")
             return None
         return int(digits)
 
     def _is_allowed(self) -> bool:
         # Pages of other sites in a browser on this machine may post too; browsers name the site.
         if self.headers.get("Origin"):
-            self._refuse(403, "Web pages may not send messages.")
+            self._reject(403, "Web pages may not send messages.")
         elif not self.receiver.allows(self.path, self.headers.get("Authorization") or ""):
             if self.receiver.asks_for_password:
-                self._refuse(401, "The app must send this device's user name and password.")
+                self._reject(401, "The app must send this device's user name and password.")
             else:
-                self._refuse(404, "Not found: look at the address.")
+                self._reject(404, "Not found: look at the address.")
         else:
             return True
         return False
 
-    def _refuse(self, status: int, text: str) -> None:
+    def _reject(self, status: int, text: str) -> None:
         self.close_connection = True
         self._answer(status, text)
 

@@ -131,7 +131,7 @@ def test_nobody_there() -> None:
     "url", ["ftp://127.0.0.1", "127.0.0.1:80", "https://", "", "http://10.0.0.1:80",
             "http://example.org", "http://127.0.0.1.example.org"],
 )  # fmt: skip
-def test_an_address_that_is_not_safe_is_refused(url: str) -> None:
+def test_an_address_that_is_not_safe_is_rejected(url: str) -> None:
     with pytest.raises(InvalidInput, match="found"):
         HttpTransport(url, "activity")
 

@@ -426,7 +426,7 @@ def test_a_full_buffer_is_told_and_nothing_is_lost(tmp_path: Path) -> None:
      b'{"payload": [{"name": "accelerometer", "time": -1, "values": {}}]}',
      b'{"payload": [{"name": "accelerometer", "time": 1e300, "values": {}}]}'],
 )  # fmt: skip
-def test_what_is_no_message_is_refused(store: DeviceStore, body: bytes) -> None:
+def test_what_is_no_message_is_rejected(store: DeviceStore, body: bytes) -> None:
     intake = Intake(store, "sensor-logger")
     with listening(intake) as app:
         status, text = post(app, body)
@@ -629,8 +629,8 @@ def test_a_secret_is_needed(store: DeviceStore) -> None:
         assert "<svg" in page, "the QR code of the address"
     with listening(intake, user="ann", password="p:w") as app:
         right, wrong = (f"Basic {b64encode(code).decode()}" for code in (b"ann:p:w", b"ann:pw"))
-        refused = (401, "The app must send this device's user name and password.")
-        assert post(app, body) == post(app, body, Authorization=wrong) == refused
+        rejected = (401, "The app must send this device's user name and password.")
+        assert post(app, body) == post(app, body, Authorization=wrong) == rejected
         assert post(app, body, Authorization="Basic é".encode().decode("latin1"))[0] == 401
         assert post(app, body, Authorization=right)[0] == 200
     assert intake.counts.lines == 2

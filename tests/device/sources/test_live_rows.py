@@ -226,7 +226,7 @@ def test_the_app_shows_why(tmp_path: Path) -> None:
         first = next(n for n, (status, _) in enumerate(said) if status == 499)
         assert set(said[:first]) == {(200, "[]")}
         assert set(said[first:]) == {(499, DOUBT.replace("4 of the first 4", "3 of the first 3"))}
-        assert intake.counts.lines == first + 1, "a message that was refused is not taken"
+        assert intake.counts.lines == first + 1, "a message that was rejected is not taken"
         with pytest.raises(DoubtfulRows):
             intake.resolve_doubt(person.on_doubt)
         person.check_nothing_spent()

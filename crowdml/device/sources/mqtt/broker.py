@@ -35,7 +35,7 @@ SESSION_SECONDS = 30 * 24 * 3600
 """How long the broker keeps messages for a device that is away."""
 
 LATER = {"Connection rate exceeded", "Quota exceeded", "Server busy", "Server unavailable"}
-"""Refusals that may be temporary."""
+"""Rejections that may be temporary."""
 
 AVAILABLE, GONE = b"online", b"offline"
 
@@ -157,7 +157,7 @@ class Broker:
         self, client: Any, data: Any, flags: Any, reason: ReasonCode, properties: Any
     ) -> None:
         if reason.is_failure:
-            return self._refused(reason)
+            return self._handle_rejection(reason)
         self._first = flags.session_present
         retained = SubscribeOptions.RETAIN_DO_NOT_SEND
         if self._keeps_state:
@@ -171,8 +171,10 @@ class Broker:
                 f"{self.address.topic!r}."
             ) from error
 
-    def _refused(self, reason: ReasonCode) -> None:
-        what = f"the broker {self.address.host}:{self.address.port} refused: {reason}"
+    def _handle_rejection(self, reason: ReasonCode) -> None:
+        what = (
+            f"the broker {self.address.host}:{self.address.port} rejected the connection: {reason}"
+        )
         # A broker that accepted this user before may check users in a service that is not yet
         # running.
         if self._was_ready or str(reason) in LATER:
