@@ -657,7 +657,7 @@ def label_of(terms: Terms, cell: Any) -> int:
     return int(terms.labels.index(name))
 
 
-def label_said(label: str | None) -> str:
+def describe_label(label: str | None) -> str:
     """Say what the current label is."""
     if label is None:
         return "no label is set: nothing is collected until `label NAME`."
@@ -1305,7 +1305,7 @@ def join(memory: Memory, link: str, fingerprint: str, invite: str, yes: bool, na
         lost.append(f"\nTHIS TASK IS NOT PRIVATE. {said['not_private']}")
     print(f"""
 Who asks:      {visible(terms.owner)}; reach them at {visible(terms.contact)}
-What for:      {visible(terms.purpose)}{start_said(terms)}
+What for:      {visible(terms.purpose)}{describe_start(terms)}
 What leaves:   {" ".join(leaves)}
 How to stop:   `leave`, at any time, erases the samples here; what was sent stays in the model.
 What you lose: {" ".join(lost)}
@@ -1352,7 +1352,7 @@ def excluded(memory: Memory, url: str, task: str) -> Any:
     return SimpleNamespace(shape=shape_of(device.terms), device=me["device"], record=me["record"])
 
 
-def start_said(terms: Terms) -> str:
+def describe_start(terms: Terms) -> str:
     """Return a line that says where the model starts from, if it does not start at zero."""
     if not terms.start:
         return ""
@@ -1497,7 +1497,7 @@ class Device:
             label = label if label in labels or not labels else same[0]
         with self.memory.change(self.name) as state:
             state["label"] = label
-        return label_said(label)
+        return describe_label(label)
 
     def sense(
         self,
@@ -1820,7 +1820,7 @@ def main() -> int:
                     if args.label:
                         print(device.set_label(args.label))
                     else:
-                        print(label_said(memory.read().get("label")))
+                        print(describe_label(memory.read().get("label")))
                     sys.stdout.flush()
                     bounded = iter(lambda: sys.stdin.readline(LONGEST_OBJECT + 1), "")
                     print(device.sense(bounded, args.every, args.yes))

@@ -10,7 +10,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 import crowdml
-from crowdml.cli.output import say
+from crowdml.cli.output import print_lines
 
 
 class Entry(NamedTuple):
@@ -120,7 +120,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        say(crowdml.__version__)
+        print_lines(crowdml.__version__)
         raise typer.Exit
 
 

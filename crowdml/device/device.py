@@ -210,7 +210,7 @@ class Device:
             except TakenBefore:
                 return Outcome.TAKEN
             if summary is None:
-                self._notices.say(f"the buffer is full: collection has stopped ({outcome}).")
+                self._notices.log_once(f"the buffer is full: collection has stopped ({outcome}).")
                 return Outcome.FULL
             return self._exchange.sync(summary)
 

@@ -48,7 +48,7 @@ class Exchange:
         self._membership = membership
         self._chance = chance
         self._waiting = waiting
-        self._say = notices.say
+        self._log_once = notices.log_once
         self._on_step = on_step
 
     def something_to_do(self, summary: StoreSummary) -> bool:
@@ -68,17 +68,17 @@ class Exchange:
         try:
             return self._attempt()
         except Unreachable as error:
-            self._say(f"{error} Samples are kept; will try again.")
+            self._log_once(f"{error} Samples are kept; will try again.")
             return self._waiting.hold(Outcome.WAITING, _patience(error.retry_after))
         except LimitReached as error:
-            self._say(str(error))
+            self._log_once(str(error))
             return Outcome.LIMIT
         except CopyFound:
-            self._say(COPIED)
+            self._log_once(COPIED)
             self._membership.end(COPIED)
             return Outcome.ENDED
         except TermsChanged as error:
-            self._say(str(error))
+            self._log_once(str(error))
             return self._await_consent()
         except Rejected as error:
             return self._handle_rejection(error)
@@ -166,7 +166,7 @@ class Exchange:
         `tests/vectors/behaviour.json` says what every device does after each kind.
         """
         membership = self._membership
-        self._say(f"the server rejected it: {error.detail}")
+        self._log_once(f"the server rejected it: {error.detail}")
         if error.kind in GIVE_UP_ON:
             membership.end(error.detail)
             return Outcome.ENDED

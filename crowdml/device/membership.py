@@ -121,7 +121,7 @@ class Membership:
             if self.identity.ended in (None, ALL_MADE, COPIED):
                 self.transport.leave(self.identity.token)
         except CrowdmlError as error:
-            notices.say(f"left without telling the server: {error}")
+            notices.log_once(f"left without telling the server: {error}")
         self.identity = replace(self.identity, ended=LEFT, token="", certificate=None)
         # Also if the file is removed next: this overwrites its content, and other processes notice.
         self._store.keep_ledger(self.identity)

@@ -147,7 +147,7 @@ export class Device extends Exchange {
       if (this.ended !== null) return Outcome.ENDED;
       if (!kept) {
         const why = phrase(outcome);
-        this.say(phrase("the buffer is full: collection has stopped ({why}).", { why }));
+        this.notify(phrase("the buffer is full: collection has stopped ({why}).", { why }));
         return Outcome.FULL;
       }
     }

@@ -177,20 +177,20 @@ export class Exchange extends Membership {
   async #failed(error) {
     if (error instanceof Rejected) return this.#handleRejection(error);
     if (error instanceof CopyFound) {
-      this.say(COPIED);
+      this.notify(COPIED);
       await this.end(COPY_END.code, COPY_END.phrase);
       return Outcome.ENDED;
     }
     if (error instanceof LimitReached) {
-      this.say(error.phrase);
+      this.notify(error.phrase);
       return Outcome.LIMIT;
     }
     if (error instanceof TermsChanged) {
-      this.say(error.phrase);
+      this.notify(error.phrase);
       return this.#awaitConsent();
     }
     if (!(error instanceof Unreachable)) throw error;
-    this.say(phrase("{why} Samples are kept; will try again.", { why: error.phrase }));
+    this.notify(phrase("{why} Samples are kept; will try again.", { why: error.phrase }));
     return this.waiting.hold(Outcome.WAITING, patience(error.retryAfter));
   }
 
@@ -202,7 +202,7 @@ export class Exchange extends Membership {
    * @param {Rejected} error
    */
   async #handleRejection(error) {
-    this.say(phrase("the server rejected it: {why}", { why: error.phrase }));
+    this.notify(phrase("the server rejected it: {why}", { why: error.phrase }));
     const finished = error.kind === "task-finished";
     if (GIVE_UP_ON.includes(error.kind) && !finished) {
       await this.end(error.kind, error.phrase);

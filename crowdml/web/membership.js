@@ -19,7 +19,7 @@ export class Membership extends EventTarget {
   over = null;
   #identity;
   #gone = false;
-  #said = phrase("");
+  #lastNotice = phrase("");
   #channel;
 
   /**
@@ -69,8 +69,8 @@ export class Membership extends EventTarget {
   }
 
   /** The last phrase for the participant. */
-  get said() {
-    return this.#said;
+  get lastNotice() {
+    return this.#lastNotice;
   }
 
   /** The terms that the server has now, which may differ from the agreed terms; and their hash. */
@@ -122,7 +122,7 @@ export class Membership extends EventTarget {
         if (!ended || ["copied", "fulfilled"].includes(ended.code)) await this.transport.leave(token);
       } catch (error) {
         if (!(error instanceof CrowdmlError)) throw error;
-        this.say(phrase("left without telling the server: {why}", { why: error.phrase }));
+        this.notify(phrase("left without telling the server: {why}", { why: error.phrase }));
       }
       this.#left();
       this.#identity = { ...this.#identity, token: "" };
@@ -184,11 +184,16 @@ export class Membership extends EventTarget {
     this.#identity = { ...this.#identity, ended: { code: "left", phrase: LEFT } };
   }
 
-  /** @protected @param {Phrase} sentence Said once, not at every sample. */
-  say(sentence) {
-    if (write(sentence) === write(this.#said)) return;
-    this.#said = sentence;
-    this.dispatchEvent(new CustomEvent("say", { detail: sentence }));
+  /**
+   * Tell the participant something, once and not at every sample.
+   *
+   * @protected
+   * @param {Phrase} sentence
+   */
+  notify(sentence) {
+    if (write(sentence) === write(this.#lastNotice)) return;
+    this.#lastNotice = sentence;
+    this.dispatchEvent(new CustomEvent("notice", { detail: sentence }));
   }
 
   /** @protected */

@@ -190,7 +190,7 @@ def started(w: bytes, **changes: Any) -> standalone.Terms:
     ],
 )
 def test_where_the_model_starts_from_is_said(changes: dict[str, Any], said: str) -> None:
-    line = standalone.start_said(started(b"", **changes))
+    line = standalone.describe_start(started(b"", **changes))
     assert line == f"\nStarts with:   The model starts from {said}"
 
 

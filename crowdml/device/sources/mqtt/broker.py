@@ -90,7 +90,7 @@ class Broker:
         self._waiting = waiting or Waiting()
         self._retained: dict[str, bytes] = {}
         self.ready = self._was_ready = self._leaving = self._first = False
-        self._said = ""
+        self._logged = ""
         self._client = mqtt.Client(
             CallbackAPIVersion.VERSION2, client, protocol=mqtt.MQTTv5, manual_ack=True
         )
@@ -178,7 +178,7 @@ class Broker:
         # A broker that accepted this user before may check users in a service that is not yet
         # running.
         if self._was_ready or str(reason) in LATER:
-            return self._say(what)
+            return self._log_once(what)
         remedy = "Look at the user and the password in --source."
         if str(reason) == "Unsupported protocol version":
             remedy = "It must speak MQTT 5, as Mosquitto does from 1.6 on."
@@ -193,7 +193,7 @@ class Broker:
                 "Let this user read the topic."
             )
         self.ready = self._was_ready = True
-        self._said = ""
+        self._logged = ""
         self._waiting.clear()
         for topic, payload in self._retained.items():
             client.publish(topic, payload, retain=True)
@@ -228,13 +228,13 @@ class Broker:
 
     def _fail(self, what: str) -> None:
         self._waiting.hold(Outcome.WAITING)
-        self._say(what)
+        self._log_once(what)
 
-    def _say(self, what: str) -> None:
+    def _log_once(self, what: str) -> None:
         """Log a problem once, until there is a connection again."""
-        if not self._said:
+        if not self._logged:
             logger.warning(f"{what}. Will try again.")
-            self._said = what
+            self._logged = what
 
 
 def _properties(packet: int, **values: int) -> Properties:
