@@ -19,7 +19,7 @@ import numpy as np
 
 import crowdml
 from crowdml.checks.pairs import Pair, Samples
-from crowdml.device import Agreement, CheckedOut, Device, Identity, Parameters, Waiting
+from crowdml.device import Agreement, CheckedOut, Device, Identity, Parameters, RetryTimer
 from crowdml.errors import CrowdmlError, Unreachable
 from crowdml.privacy import Chance, Limits, Role, SystemChance
 from crowdml.protocol import (
@@ -184,7 +184,7 @@ class WholeDevice:
         server = LossyServer(pair)
         device = Device.join(
             "https://crowd.example", pair.terms.task, file=file, transport=server,
-            chance=self.chance, waiting=Waiting(base=0.0, slot=0.0),
+            chance=self.chance, retry_timer=RetryTimer(base=0.0, slot=0.0),
         )  # fmt: skip
         labels = pair.terms.target.labels
         for x, y in side:

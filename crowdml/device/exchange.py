@@ -6,8 +6,8 @@ from collections.abc import Callable
 from crowdml.device.membership import ALL_MADE, COPIED, GIVE_UP_ON, Membership
 from crowdml.device.notices import Notices
 from crowdml.device.outcome import Outcome
+from crowdml.device.retry_timer import RetryTimer
 from crowdml.device.storage import DeviceStore, StoreSummary, WrittenCheckin
-from crowdml.device.waiting import Waiting
 from crowdml.errors import LimitReached, Rejected, TermsChanged, Unreachable
 from crowdml.privacy import Chance, Ledger
 from crowdml.types import Array
@@ -40,14 +40,14 @@ class Exchange:
         store: DeviceStore,
         membership: Membership,
         chance: Chance,
-        waiting: Waiting,
+        retry_timer: RetryTimer,
         notices: Notices,
         on_step: Callable[[str], None],
     ) -> None:
         self._store = store
         self._membership = membership
         self._chance = chance
-        self._waiting = waiting
+        self._retry_timer = retry_timer
         self._log_once = notices.log_once
         self._on_step = on_step
 
@@ -62,14 +62,16 @@ class Exchange:
         if not self.something_to_do(summary):
             return Outcome.COLLECTED
         if self._fills_a_batch(summary):
-            self._waiting.batch_filled()
-        if not self._waiting.due:
-            return self._waiting.why
+            self._retry_timer.batch_filled()
+        if not self._retry_timer.is_due:
+            return self._retry_timer.reason
         try:
             return self._attempt()
         except Unreachable as error:
             self._log_once(f"{error} Samples are kept; will try again.")
-            return self._waiting.hold(Outcome.WAITING, _patience(error.retry_after))
+            return self._retry_timer.wait_after_failure(
+                Outcome.WAITING, _patience(error.retry_after)
+            )
         except LimitReached as error:
             self._log_once(str(error))
             return Outcome.LIMIT
@@ -95,7 +97,7 @@ class Exchange:
         while not checkin and self._may_release():
             checkin = self._release()
             outcome = self._send(checkin) if checkin else outcome
-        self._waiting.clear()
+        self._retry_timer.clear()
         if self._membership.fulfilled:
             self._membership.end(ALL_MADE)
         return outcome
@@ -133,7 +135,7 @@ class Exchange:
             self._on_step("sanitised")
             return checkin
 
-        with self._waiting.whole_slots(agreement.terms.slots):
+        with self._retry_timer.whole_slots(agreement.terms.slots):
             checkin = self._store.release(approval.n_samples, approval.event, write)
             if checkin:
                 self._on_step("stored")
@@ -181,11 +183,11 @@ class Exchange:
         if error.kind == "terms-changed":
             return self._await_consent()
         why = Outcome.PAUSED if error.kind == "task-paused" else Outcome.WAITING
-        return self._waiting.hold(why, _patience(error.extra.get("retry_after")))
+        return self._retry_timer.wait_after_failure(why, _patience(error.extra.get("retry_after")))
 
     def _await_consent(self) -> Outcome:
         """Stop making attempts until the participant agrees, or starts the device again."""
-        return self._waiting.hold(Outcome.TERMS, math.inf)
+        return self._retry_timer.wait_after_failure(Outcome.TERMS, math.inf)
 
 
 def _patience(retry_after: object) -> float:

@@ -84,17 +84,17 @@ export class Device extends Exchange {
 
   /** Seconds until the next attempt; 0 if the time has come. */
   get wait() {
-    return this.waiting.seconds;
+    return this.retryTimer.seconds;
   }
 
   /** Whether the device waits because the server has said how long. */
   get askedToWait() {
-    return this.waiting.asked;
+    return this.retryTimer.asked;
   }
 
   /** What the next attempt waits for. */
   get waitsFor() {
-    return this.waiting.why;
+    return this.retryTimer.reason;
   }
 
   ledger() {

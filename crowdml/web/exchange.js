@@ -4,7 +4,7 @@ import { LimitReached, Rejected, TermsChanged, Unreachable } from "./errors.js";
 import { Membership, sameAgreement } from "./membership.js";
 import { Outcome } from "./outcome.js";
 import { phrase } from "./phrase.js";
-import { SLOT } from "./waiting.js";
+import { SLOT } from "./retry_timer.js";
 
 /** @import { WrittenCheckin, OutcomeName } from "./types.js" */
 
@@ -54,7 +54,7 @@ export class Exchange extends Membership {
   /** Send what may be sent now, without waiting any longer. */
   retry() {
     return this.alone(() => {
-      this.waiting.clear();
+      this.retryTimer.clear();
       return this.#sync();
     });
   }
@@ -72,7 +72,7 @@ export class Exchange extends Membership {
       const outcome = await this.sync();
       const left = deadline - performance.now();
       if (left <= 0 || final.includes(outcome) || !(await this.#somethingToDo())) return outcome;
-      const pause = Math.min(Math.max(this.waiting.seconds * 1000, 10), left);
+      const pause = Math.min(Math.max(this.retryTimer.seconds * 1000, 10), left);
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
   }
@@ -81,8 +81,8 @@ export class Exchange extends Membership {
     await this.refresh();
     if (this.ended !== null) return Outcome.ENDED;
     if (!(await this.#somethingToDo())) return Outcome.COLLECTED;
-    if (await this.#batchIsFull()) this.waiting.batchFilled();
-    if (!this.waiting.due) return this.waiting.why;
+    if (await this.#batchIsFull()) this.retryTimer.batchFilled();
+    if (!this.retryTimer.isDue) return this.retryTimer.reason;
     try {
       return await this.#attempt();
     } catch (error) {
@@ -100,7 +100,7 @@ export class Exchange extends Membership {
       const checkin = await this.#release();
       if (checkin) outcome = await this.#send(checkin);
     }
-    this.waiting.clear();
+    this.retryTimer.clear();
     if (await this.#fulfilled()) await this.end("fulfilled", ALL_MADE);
     return outcome;
   }
@@ -191,7 +191,7 @@ export class Exchange extends Membership {
     }
     if (!(error instanceof Unreachable)) throw error;
     this.notify(phrase("{why} Samples are kept; will try again.", { why: error.phrase }));
-    return this.waiting.hold(Outcome.WAITING, patience(error.retryAfter));
+    return this.retryTimer.waitAfterFailure(Outcome.WAITING, patience(error.retryAfter));
   }
 
   /**
@@ -221,12 +221,12 @@ export class Exchange extends Membership {
     if (error.kind === "terms-changed") return this.#awaitConsent();
     const paused = error.kind === "task-paused";
     const atLeast = patience(error.extra["retry_after"]);
-    return this.waiting.hold(paused ? Outcome.PAUSED : Outcome.WAITING, atLeast);
+    return this.retryTimer.waitAfterFailure(paused ? Outcome.PAUSED : Outcome.WAITING, atLeast);
   }
 
   /** Stop trying until the participant agrees, or opens the page again. */
   #awaitConsent() {
-    return this.waiting.hold(Outcome.TERMS, Infinity);
+    return this.retryTimer.waitAfterFailure(Outcome.TERMS, Infinity);
   }
 
   async #batchIsFull() {

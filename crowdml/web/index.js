@@ -22,4 +22,4 @@ export { startPhrase } from "./start.js";
 export { DeviceStore } from "./store.js";
 export { Terms, termsHash } from "./terms.js";
 export { HttpTransport, serverRoot } from "./transport.js";
-export { Waiting } from "./waiting.js";
+export { RetryTimer } from "./retry_timer.js";

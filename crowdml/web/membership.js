@@ -8,7 +8,7 @@ import { checkLimits } from "./ledger.js";
 import { alone } from "./lock.js";
 import { phrase, write } from "./phrase.js";
 import { HttpTransport } from "./transport.js";
-import { Waiting } from "./waiting.js";
+import { RetryTimer } from "./retry_timer.js";
 
 /** @import { DeviceStore, End, Identity, Limits, Options, Phrase } from "./types.js" */
 
@@ -42,7 +42,7 @@ export class Membership extends EventTarget {
     /** @protected */
     this.chance = options.chance ?? new Chance();
     /** @protected */
-    this.waiting = options.waiting ?? new Waiting({ chance: this.chance });
+    this.retryTimer = options.retryTimer ?? new RetryTimer({ chance: this.chance });
     this.#channel = new BroadcastChannel(store.name);
     this.#channel.onmessage = async () => {
       await this.refresh();
@@ -172,7 +172,7 @@ export class Membership extends EventTarget {
   async #adopt(identity) {
     this.agreement = await Agreement.of(identity);
     this.#identity = identity;
-    this.waiting.clear();
+    this.retryTimer.clear();
   }
 
   /** @protected @type {(code: string, why: Phrase) => Promise<void>} */

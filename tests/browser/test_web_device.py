@@ -21,7 +21,7 @@ pytestmark = pytest.mark.xdist_group("tabs")
 HELPERS = """() => {
     globalThis.X = [0.1, 0.2, 0.3, 0.4];
     globalThis.LABELS = ["still", "walk", "run"];
-    globalThis.soon = () => ({ waiting: new web.Waiting({ base: 0 }) });
+    globalThis.soon = () => ({ retryTimer: new web.RetryTimer({ base: 0 }) });
     globalThis.fill = async (n) => {
         const outcomes = [];
         for (let i = 0; i < n; i++) outcomes.push(await device.add(X, LABELS[i % 3]));
@@ -40,8 +40,8 @@ HELPERS = """() => {
 
 JOIN = "globalThis.device = await web.Device.join(task, { ...soon(), ...given });"
 JOIN_FOR_EVER = """
-    const waiting = new web.Waiting({ clock: () => 0 });
-    globalThis.device = await web.Device.join(task, { waiting });
+    const retryTimer = new web.RetryTimer({ clock: () => 0 });
+    globalThis.device = await web.Device.join(task, { retryTimer });
 """
 """With a clock that stands still no wait ends by itself."""
 
@@ -392,8 +392,8 @@ def test_jitter_hides_when_a_minibatch_became_full(profile: Tabs, page: Page) ->
     found = run(page, """
         let now = 0;
         const chance = { below: (n) => n / 4 };
-        const waiting = new web.Waiting({ jitter: 1000, clock: () => now, chance });
-        globalThis.device = await web.Device.join(task, { waiting });
+        const retryTimer = new web.RetryTimer({ jitter: 1000, clock: () => now, chance });
+        globalThis.device = await web.Device.join(task, { retryTimer });
         const early = [...(await fill(4)), device.wait];
         now = 250;
         return [early, await device.sync()];

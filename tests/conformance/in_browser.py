@@ -26,7 +26,7 @@ SUBJECT = """async ([batch, cost]) => {
             this.device = await web.Device.join(task, { ...this.options(), ...limits });
         },
         options() {
-            return { waiting: new web.Waiting({ clock: () => this.now }) };
+            return { retryTimer: new web.RetryTimer({ clock: () => this.now }) };
         },
         async feed(n) {
             const labels = ["still", "walk", "run"];

@@ -8,7 +8,7 @@ from playwright.sync_api import Page
 from crowdml import one_file_device as standalone
 from crowdml.device.exchange import KEEP_AFTER
 from crowdml.device.membership import GIVE_UP_ON
-from crowdml.device.waiting import SLOT
+from crowdml.device.retry_timer import SLOT
 from crowdml.protocol import PROBLEMS, State
 from tests.conformance.conftest import DEVICES, Perform, every_device
 from tests.conformance.in_browser import BrowserDevice
@@ -174,7 +174,11 @@ def test_what_a_task_says_of_itself(
 
 def test_one_slot_and_one_list_of_rejections_for_all(page: Page) -> None:
     """Check that each language states the constants once, under the same name."""
-    assert SLOT == standalone.SLOT == page.evaluate("import('/web/waiting.js').then((m) => m.SLOT)")
+    assert (
+        SLOT
+        == standalone.SLOT
+        == page.evaluate("import('/web/retry_timer.js').then((m) => m.SLOT)")
+    )
     lists = page.evaluate("import('/web/device.js').then((m) => [m.GIVE_UP_ON, m.KEEP_AFTER])")
     assert GIVE_UP_ON == standalone.GIVE_UP_ON == set(lists[0]) - {"task-finished"}
     assert KEEP_AFTER == standalone.KEEP_AFTER == set(lists[1])

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from crowdml.device import Device, DeviceStore, Outcome, RightCount, Waiting
+from crowdml.device import Device, DeviceStore, Outcome, RetryTimer, RightCount
 from crowdml.errors import (
     DeviceError,
     InvalidInput,
@@ -279,22 +279,22 @@ def test_after_an_outage_one_check_in_holds_all_samples(
 
 
 def test_flush_waits_no_longer_than_asked(file: Path, transport: MemoryTransport) -> None:
-    waiting = Waiting()
-    with join(file, transport, waiting=waiting) as device:
+    retry_timer = RetryTimer()
+    with join(file, transport, retry_timer=retry_timer) as device:
         transport.down = Unreachable("no network")
         fill(device, 3)
         assert device.flush(seconds=0.1) is Outcome.WAITING
         transport.down = None
-        waiting.clear()
+        retry_timer.clear()
         assert device.flush(seconds=5) is Outcome.CHECKED_IN
 
 
 def test_jitter_hides_when_a_minibatch_became_full(file: Path, transport: MemoryTransport) -> None:
     now = [0.0]
-    waiting = Waiting(jitter=100.0, clock=lambda: now[0])
-    with join(file, transport, waiting=waiting) as device:
+    retry_timer = RetryTimer(jitter=100.0, clock=lambda: now[0])
+    with join(file, transport, retry_timer=retry_timer) as device:
         outcomes = fill(device, 3)
-        wait = waiting.seconds
+        wait = retry_timer.seconds
         assert 0 <= wait <= 100
         # A draw of exactly 0 has a probability of 1e-6 and is not a fault.
         assert outcomes[-1] is (Outcome.WAITING if wait else Outcome.CHECKED_IN)
@@ -802,8 +802,8 @@ def test_when_it_is_sent_does_not_tell_how_long_it_took(
     def sleep(seconds: float) -> None:
         now[0] += seconds
 
-    waiting = Waiting(clock=lambda: now[0], sleep=sleep)
-    with join(file, transport, on_step=step, waiting=waiting) as device:
+    retry_timer = RetryTimer(clock=lambda: now[0], sleep=sleep)
+    with join(file, transport, on_step=step, retry_timer=retry_timer) as device:
         fill(device, 3)
     assert steps["stored"] - steps["checked out"] == pytest.approx(took)
     assert steps["sent"] - steps["checked out"] == pytest.approx(slots * 0.05)

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from crowdml.checks.programs import MEMORY
-from crowdml.device import CheckedOut, Device, Waiting
+from crowdml.device import CheckedOut, Device, RetryTimer
 from crowdml.errors import Unreachable
 from crowdml.privacy import Role
 from crowdml.protocol import (
@@ -198,7 +198,7 @@ class Story(RuleBasedStateMachine):
         return Device.join(
             "https://here", "activity", file=self.folder / f"{i}" / "device",
             accept_no_privacy=True, transport=self.networks[i],
-            waiting=Waiting(base=0.0, slot=0.0), on_step=on_step,
+            retry_timer=RetryTimer(base=0.0, slot=0.0), on_step=on_step,
         )  # fmt: skip
 
     @contextmanager

@@ -34,8 +34,8 @@ from crowdml.device import (
     Device,
     DeviceStore,
     Outcome,
+    RetryTimer,
     SourceCounts,
-    Waiting,
 )
 from crowdml.device.sources import MOST_BAD, feed, is_address, read_address
 from crowdml.errors import DeviceError, InvalidInput
@@ -103,7 +103,7 @@ def run(
     safe = str(address or (app_at and app_at.address) or source)
     notes = RunNotes(source_name(safe), live=bool(address or app_at))
     on_doubt = asking(yes, source, source_name(safe))
-    with Device(DeviceStore(find(file)), waiting=Waiting(jitter=jitter)) as device:
+    with Device(DeviceStore(find(file)), retry_timer=RetryTimer(jitter=jitter)) as device:
         if app_at:
             options = (label, every, ca, discovery, wait, notes.skip, on_doubt)
             counts = run_app(device, find(file), app_at, *options)

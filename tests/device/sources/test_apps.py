@@ -22,7 +22,7 @@ import pytest
 
 from crowdml import one_file_device as standalone
 from crowdml.certificate import self_signed
-from crowdml.device import Device, DeviceStore, Outcome, Waiting, feed, set_label
+from crowdml.device import Device, DeviceStore, Outcome, RetryTimer, feed, set_label
 from crowdml.device.sources import (
     Intake,
     ListenAddress,
@@ -137,7 +137,7 @@ def test_sensor_logger_by_mqtt(device: Device, store: DeviceStore, tmp_path: Pat
     with broker_in(tmp_path / "broker") as broker:
         address = read_address(broker.source)
         intake, client = Intake(store, "sensor-logger"), client_of(device, address.topic)
-        session = Broker(address, client, waiting=Waiting(base=0.01))
+        session = Broker(address, client, retry_timer=RetryTimer(base=0.01))
         published = threading.Event()
 
         def stopped() -> bool:
@@ -190,7 +190,7 @@ def test_phyphox(device: Device, store: DeviceStore, tmp_path: Path) -> None:
     now = [START]
     app, label, n = PhyphoxApp(MOMENTS), None, 0
     intake = Intake(store, "phyphox", clock=lambda: now[0])
-    phone = PhyphoxPhone("127.0.0.1", app.port, intake, Waiting(base=0.001, longest=0.001), 0.0)
+    phone = PhyphoxPhone("127.0.0.1", app.port, intake, RetryTimer(base=0.001, longest=0.001), 0.0)
     with closing(app):
         while app.now < len(MOMENTS):
             ahead, n = MOMENTS[app.now : app.now + 100], n + 1
@@ -204,7 +204,7 @@ def test_phyphox(device: Device, store: DeviceStore, tmp_path: Path) -> None:
             app.broken = False
             if n % 5 == 0:
                 intake = Intake(store, "phyphox", clock=lambda: now[0])
-                phone = PhyphoxPhone("127.0.0.1", app.port, intake, Waiting(base=0.001), 0.0)
+                phone = PhyphoxPhone("127.0.0.1", app.port, intake, RetryTimer(base=0.001), 0.0)
             wait_for(phone, "a1b2c3", app.now)
     assert kept(store) == from_csv(tmp_path / "csv")
 
@@ -214,7 +214,7 @@ def test_phyphox_begins_anew(device: Device, store: DeviceStore) -> None:
     set_label(store, "Walking", 1)
     intake = Intake(store, "phyphox", clock=lambda: START)
     app = PhyphoxApp(MOMENTS)
-    phone = PhyphoxPhone("127.0.0.1", app.port, intake, Waiting(base=0.001), 0.0)
+    phone = PhyphoxPhone("127.0.0.1", app.port, intake, RetryTimer(base=0.001), 0.0)
     with closing(app):
         counts = []
         for session, size in (("a", 500), ("b", 500), ("b", 300), ("b", 400)):
@@ -721,7 +721,7 @@ def test_the_examples_for_a_home(format: str, tmp_path: Path) -> None:
         running.append(intake)
         address = read_address(f"mqtt://127.0.0.1:{broker.port}/{topic}")
         client = client_of(device, address.topic)
-        session = Broker(address, client, waiting=Waiting(base=0.01))
+        session = Broker(address, client, retry_timer=RetryTimer(base=0.01))
         published = threading.Event()
 
         def stopped() -> bool:

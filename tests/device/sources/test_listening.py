@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from crowdml.device import Device, DeviceStore, Outcome, SourceCounts, Waiting
+from crowdml.device import Device, DeviceStore, Outcome, RetryTimer, SourceCounts
 from crowdml.device.sources.address import TopicAddress, read_address
 from crowdml.device.sources.mqtt.broker import Broker
 from crowdml.device.sources.mqtt.topic import LARGEST, client_of, listen
@@ -57,8 +57,8 @@ class Listener:
     def __init__(self, device: Device, address: TopicAddress, **options: Any) -> None:
         self.device = device
         self.client = client_of(device, address.topic)
-        waiting = Waiting(base=0.01, longest=0.1)
-        self.broker = Broker(address, self.client, waiting=waiting, **options)
+        retry_timer = RetryTimer(base=0.01, longest=0.1)
+        self.broker = Broker(address, self.client, retry_timer=retry_timer, **options)
         self.skipped: list[str] = []
 
     def until(self, true: Callable[[], bool]) -> SourceCounts:

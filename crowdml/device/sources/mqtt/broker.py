@@ -24,8 +24,8 @@ from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from crowdml.device.network import why_unreachable
 from crowdml.device.outcome import Outcome
+from crowdml.device.retry_timer import RetryTimer
 from crowdml.device.sources.address import TopicAddress
-from crowdml.device.waiting import Waiting
 from crowdml.errors import DeviceError, InvalidInput, Untrusted
 
 logger = logging.getLogger("crowdml.device")
@@ -80,14 +80,14 @@ class Broker:
         client: str,
         authorities: Path | None = None,
         availability: str | None = None,
-        waiting: Waiting | None = None,
+        retry_timer: RetryTimer | None = None,
         keeps_state: Callable[[str], bool] | None = None,
     ) -> None:
         self.address = address
         self._keeps_state = keeps_state
         self.inbox: deque[TopicMessage] = deque()
         self._availability = availability
-        self._waiting = waiting or Waiting()
+        self._retry_timer = retry_timer or RetryTimer()
         self._retained: dict[str, bytes] = {}
         self.ready = self._was_ready = self._leaving = self._first = False
         self._logged = ""
@@ -110,10 +110,10 @@ class Broker:
         """Read and write for at most this time; connect if the time has come."""
         if self._client.socket():
             self._client.loop(seconds)
-        elif self._waiting.due:
+        elif self._retry_timer.is_due:
             self._connect()
         else:
-            time.sleep(min(seconds, self._waiting.seconds))
+            time.sleep(min(seconds, self._retry_timer.seconds))
 
     def acknowledge(self) -> None:
         """Acknowledge the first message of the inbox, so that the broker may forget it."""
@@ -194,7 +194,7 @@ class Broker:
             )
         self.ready = self._was_ready = True
         self._logged = ""
-        self._waiting.clear()
+        self._retry_timer.clear()
         for topic, payload in self._retained.items():
             client.publish(topic, payload, retain=True)
 
@@ -227,7 +227,7 @@ class Broker:
         self._fail(f"lost the broker {self.address.host}:{self.address.port}{why}")
 
     def _fail(self, what: str) -> None:
-        self._waiting.hold(Outcome.WAITING)
+        self._retry_timer.wait_after_failure(Outcome.WAITING)
         self._log_once(what)
 
     def _log_once(self, what: str) -> None:
