@@ -14,9 +14,9 @@ from crowdml.cli.output import print_lines
 
 
 class Entry(NamedTuple):
-    """Name the place of a command, as `module:attribute`, and the first line of its help."""
+    """Name the target of a command, as `module:attribute`, and the first line of its help."""
 
-    place: str
+    target: str
     summary: str
 
 
@@ -69,7 +69,7 @@ class Commands(UserDict[str, Any]):
 
 
 def _load(name: str, entry: Entry) -> Any:
-    module, _, attribute = entry.place.partition(":")
+    module, _, attribute = entry.target.partition(":")
     found = getattr(import_module(f"crowdml.cli.{module}"), attribute)
     alone = typer.Typer()
     if isinstance(found, typer.Typer):

@@ -692,9 +692,9 @@ def test_one_check_in_for_the_whole_person(file: Path) -> None:
     (message,) = transport.directed
     mechanism = task.terms.mechanism()
     assert isinstance(mechanism, DirectionMechanism)
-    place = CheckinKey(message.terms, device.identity.device, 1)
-    mechanism.check(message, place)
-    role = mechanism.roles.of(place)
+    key = CheckinKey(message.terms, device.identity.device, 1)
+    mechanism.check(message, key)
+    role = mechanism.roles.of(key)
     assert event == DirectionEvent(1, role, 4.0)
     assert set(json.loads(transport.bodies[0])) == {
         "id", "version", "terms", "number", FIELDS[role]
@@ -708,15 +708,15 @@ def test_an_event_is_made_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> N
     spent: list[object] = []
     make, draw, write = DirectionMechanism.event, Roles.of, DirectionMechanism.make_payload
 
-    def event(self: DirectionMechanism, n_samples: int, place: CheckinKey) -> DirectionEvent:
-        found = make(self, n_samples, place)
-        if place.device:  # Terms ask what a check-in of nobody would cost.
+    def event(self: DirectionMechanism, n_samples: int, key: CheckinKey) -> DirectionEvent:
+        found = make(self, n_samples, key)
+        if key.device:  # Terms ask what a check-in of nobody would cost.
             made.append(found)
         return found
 
-    def of(self: Roles, place: CheckinKey) -> Role:
-        found = draw(self, place)
-        if place.device:
+    def of(self: Roles, key: CheckinKey) -> Role:
+        found = draw(self, key)
+        if key.device:
             drawn.append(found)
         return found
 

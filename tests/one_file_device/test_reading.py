@@ -151,9 +151,9 @@ def test_the_header_counts_when_a_file_has_grown(tmp_path: Path) -> None:
     path, terms = tmp_path / "samples.csv", room()
     header = "light,temperature,humidity,y\n"
     path.write_text(f"{header}1,2,3,walk\n")
-    *_, (_, _, _, place) = standalone.read_lines(terms, str(path), {})
+    *_, (_, _, _, position) = standalone.read_lines(terms, str(path), {})
     path.write_text(f"{header}1,2,3,walk\n550,18,51,walk\n")
-    ((number, line, layout, _),) = standalone.read_lines(terms, str(path), place)
+    ((number, line, layout, _),) = standalone.read_lines(terms, str(path), position)
     assert (number, layout.sample(line)) == (3, SAMPLE)
 
 
@@ -216,8 +216,7 @@ def test_version_0_must_be_the_start() -> None:
             "parameters": b64encode(parameters).decode(),
         }
         server = SimpleNamespace(call=lambda *_: ({"Crowdml-Terms": terms.sha256}, model))
-        place = str
-        device: Any = SimpleNamespace(terms=terms, server=server, place=place)
+        device: Any = SimpleNamespace(terms=terms, server=server, checkin_key=str)
         return standalone.Device.check_out(device, 1)
 
     terms = started(start)

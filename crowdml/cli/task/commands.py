@@ -134,7 +134,7 @@ def edit(
 ) -> None:
     """Change what is not part of the terms: title, objective, and when the task ends."""
     said = {"title": title, "objective": objective, "stop.updates": updates, "stop.error": error}
-    changes = {place: value for place, value in said.items() if value is not None}
+    changes = {field: value for field, value in said.items() if value is not None}
     if not changes:
         raise InvalidInput("edit needs a change, found none. Use --title, --objective, --updates "
                            "or --error.")  # fmt: skip

@@ -34,7 +34,7 @@ class Listener(MessageReceiver):
         on_skip: Callable[[InvalidSample], None] = lambda error: None,
     ) -> None:
         super().__init__(address, intake, on_skip)
-        self._places = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self._slots = threading.BoundedSemaphore(MOST_CONNECTIONS)
         listener = self
 
         class Handler(RequestHandler):
@@ -43,7 +43,7 @@ class Listener(MessageReceiver):
         family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
         kind = type("Server", (_Server,), {"address_family": family})
         try:
-            self._server = kind((address.host, address.port), Handler, self._places, tls)
+            self._server = kind((address.host, address.port), Handler, self._slots, tls)
         except (OSError, OverflowError) as error:
             raise InvalidInput(
                 f"cannot listen on {address.host}:{address.port}: {error}. Name another port."
@@ -72,14 +72,14 @@ class _Server(ThreadingHTTPServer):
         self,
         address: tuple[str, int],
         handler: type[BaseHTTPRequestHandler],
-        places: threading.BoundedSemaphore,
+        slots: threading.BoundedSemaphore,
         tls: ssl.SSLContext | None,
     ) -> None:
-        self._places, self._tls = places, tls
+        self._slots, self._tls = slots, tls
         super().__init__(address, handler)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        if not self._places.acquire(blocking=False):
+        if not self._slots.acquire(blocking=False):
             self.shutdown_request(request)
             return
         super().process_request(request, client_address)
@@ -95,7 +95,7 @@ class _Server(ThreadingHTTPServer):
         except OSError:
             self.shutdown_request(request)
         finally:
-            self._places.release()
+            self._slots.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         pass  # the connection broke; the app may send the message again
