@@ -57,9 +57,9 @@ class FrozenMap(Mapping[int, Value], Generic[Value]):
         del new[key]
         return self._with_bucket(key % BUCKETS, new, -1)
 
-    def _with_bucket(self, place: int, bucket: dict[int, Value], more: int) -> "FrozenMap[Value]":
+    def _with_bucket(self, index: int, bucket: dict[int, Value], more: int) -> "FrozenMap[Value]":
         made: FrozenMap[Value] = FrozenMap.__new__(FrozenMap)
         made._buckets = self._buckets.copy()
-        made._buckets[place] = bucket
+        made._buckets[index] = bucket
         made._size = self._size + more
         return made

@@ -183,7 +183,7 @@ APP_REMEDY = "Check the sensor and the units in the app. To use these rows anywa
 CUT = 6.0  # a value counts as at most this many scales from its center
 
 
-def check(value: Any, rule: Any, place: str) -> None:
+def check(value: Any, rule: Any, path: str) -> None:
     """Reject a value that breaks its rule, and a table that does not have exactly its fields."""
     if type(rule) is list:
         rule = rule[0] if value is not None else None
@@ -193,7 +193,7 @@ def check(value: Any, rule: Any, place: str) -> None:
         must = f"a table of {list(rule)}"
         holds = type(value) is dict and value.keys() == rule.keys()
         for name in rule if holds else ():
-            check(value[name], rule[name], f"{place}.{name}")
+            check(value[name], rule[name], f"{path}.{name}")
     elif type(rule) is set:
         holds, must = type(value) is str and value in rule, f"one of {sorted(rule)}"
     else:  # by `type`, since `true` would pass for an int; nan is within no range
@@ -202,9 +202,9 @@ def check(value: Any, rule: Any, place: str) -> None:
         size = len(value) if holds and kind in (str, list) else value
         holds = holds and least <= size <= most
         for entry in value if holds and kind is list else ():
-            check(entry, each[0] if each else (str, 1, 80), f"an entry of {place}")
+            check(entry, each[0] if each else (str, 1, 80), f"an entry of {path}")
     if not holds:
-        raise Problem(f"{place} must be {must}, found {str(value)[:60]!r}. Do not join.")
+        raise Problem(f"{path} must be {must}, found {str(value)[:60]!r}. Do not join.")
 
 
 class Terms(SimpleNamespace):
@@ -300,29 +300,29 @@ def choose(order: list[int], t: int, epsilon: float) -> int:
     return order[t + secrets.randbelow(k - t)]
 
 
-def role_of(terms: Terms, place: str) -> str:
+def role_of(terms: Terms, key: str) -> str:
     """Return the role of a check-in by a public rule: "evaluate", "count" or "train"."""
-    draw = int.from_bytes(hashlib.sha256(f"{place}\nrole".encode()).digest()[:4], "little")
+    draw = int.from_bytes(hashlib.sha256(f"{key}\nrole".encode()).digest()[:4], "little")
     if draw < terms.evaluators * 2**32:
         return "evaluate"
     return "count" if draw < (terms.evaluators + terms.counters) * 2**32 else "train"
 
 
-def codebook(place: str, d: int, k: int) -> Iterator[list[float]]:
+def codebook(key: str, d: int, k: int) -> Iterator[list[float]]:
     """Return v_0 … v_{k−1}, d numbers each: how many of eight mixed bits are ones, less 4.
 
     The 32-bit words of a row are mixed all at once, as one long integer that has 64 bits for each
     of them, so that a product does not reach the next.
     """
-    keys = struct.unpack("<2I", hashlib.sha256(place.encode()).digest()[:8])
+    keys = struct.unpack("<2I", hashlib.sha256(key.encode()).digest()[:8])
     row = -(-d // 4)  # words; a word is four numbers
     every = int.from_bytes(struct.pack("<Q", 1) * row, "little")  # 1 in each word
     first = int.from_bytes(struct.pack(f"<{row}Q", *range(row)), "little")
     low, layout = 0xFFFFFFFF * every, struct.Struct("<" + "4B4x" * row)
     for j in range(k):
         x = first + j * row * every
-        for key in keys:
-            x ^= key * every
+        for each in keys:
+            x ^= each * every
             x ^= (x >> 16) & low
             x = (x * 0x7FEB352D) & low
             x ^= (x >> 15) & low
@@ -345,10 +345,10 @@ def in_whole_numbers(u: list[float]) -> tuple[list[float], float]:
     return whole, top / FINEST * math.sqrt(sum(map(mul, whole, whole)))
 
 
-def direction(terms: Terms, place: str, u: list[float]) -> int:
+def direction(terms: Terms, key: str, u: list[float]) -> int:
     """Draw one of k directions, more likely one that u points to."""
     whole, length = in_whole_numbers(u)
-    scores = [sum(map(mul, v, whole)) for v in codebook(place, terms.d, terms.k)]
+    scores = [sum(map(mul, v, whole)) for v in codebook(key, terms.d, terms.k)]
     # A short u is turned round with the probability that makes its length right on average.
     short = 1 - min(1.0, length / terms.S)
     turned = secrets.randbelow(2**53) < short / 2 * 2**53
@@ -398,8 +398,8 @@ def course(tallies: list[list[int]]) -> list[float]:
     """Return the share of right predictions over time, in at most 30 parts."""
     counted = [each for each in tallies if each[1]]
     parts = min(len(counted), MOST_BARS)
-    places = [i * len(counted) // max(parts, 1) for i in range(parts + 1)]
-    cut = [counted[start:end] for start, end in zip(places, places[1:])]
+    cuts = [i * len(counted) // max(parts, 1) for i in range(parts + 1)]
+    cut = [counted[start:end] for start, end in zip(cuts, cuts[1:])]
     return [sum(n for n, _ in part) / sum(of for _, of in part) for part in cut]
 
 
@@ -484,7 +484,7 @@ def what_became(mine: list[int], now: Any, errors: list[list[float]]) -> list[st
 
 
 def make_payload(
-    terms: Terms, place: str, w: list[float], samples: list[Sample], role: str
+    terms: Terms, key: str, w: list[float], samples: list[Sample], role: str
 ) -> dict[str, int]:
     """Return the one number that is ever sent about these samples."""
     if role != "train":
@@ -493,7 +493,7 @@ def make_payload(
             return {"answer": respond(int(y), terms.C, terms.epsilon)}
         return {"wrong": respond(int(is_wrong(terms, w, x, y)), 2, terms.epsilon)}
     u = [g + terms.regularization * w_j for g, w_j in zip(mean_gradient(terms, w, samples), w)]
-    return {"direction": direction(terms, place, u)}
+    return {"direction": direction(terms, key, u)}
 
 
 # The models
@@ -575,7 +575,7 @@ class Layout:
         """Return the readings of a line before scaling; none if it is not a sample."""
         try:
             self.sample(line)
-            return [[self.number(*place) for place in zip(self.terms.columns, self.row(line))]]
+            return [[self.number(*cell) for cell in zip(self.terms.columns, self.row(line))]]
         except NOT_A_SAMPLE:
             return []
 
@@ -595,7 +595,7 @@ class Layout:
     def sample(self, line: str) -> Sample:
         """Return x, scaled by the terms to ‖x‖₂ ≤ 1, and y: a label by its name, or a target."""
         terms, row = self.terms, self.row(line)
-        x = features(terms, [self.number(*place) for place in zip(terms.columns, row)])
+        x = features(terms, [self.number(*cell) for cell in zip(terms.columns, row)])
         y = float(label_of(terms, row[-1]) if terms.C else self.target(row[-1]))
         return x, y if abs(y) >= SMALLEST_VALUE else 0.0
 
@@ -657,7 +657,7 @@ def label_of(terms: Terms, cell: Any) -> int:
     return int(terms.labels.index(name))
 
 
-def label_said(label: str | None) -> str:
+def describe_label(label: str | None) -> str:
     """Say what the current label is."""
     if label is None:
         return "no label is set: nothing is collected until `label NAME`."
@@ -732,13 +732,13 @@ def doubt_about(terms: Terms, rows: list[list[float | None]]) -> str:
     return ""
 
 
-SourceLine = tuple[int, str, Layout, dict[str, Any]]  # number, text, layout, place in the source
+SourceLine = tuple[int, str, Layout, dict[str, Any]]  # number, text, layout, position
 
 
 def read_lines(
     terms: Terms, source: str, sources: dict[str, Any]
 ) -> Generator[SourceLine, None, None]:
-    """Return lines that were not taken before, with number, layout and place in the source."""
+    """Return lines that were not taken before, with number, layout and position."""
     path, digest, n, layout = os.path.realpath(source), hashlib.sha256(), 0, None
     taken, sha256 = sources.get(path, (0, ""))
     changed = Problem(
@@ -760,8 +760,8 @@ def read_lines(
                 if layout.header:
                     continue
             if n > taken:
-                place = {path: (n, digest.hexdigest())} if os.path.isfile(source) else {}
-                yield n, line, layout, place
+                position = {path: (n, digest.hexdigest())} if os.path.isfile(source) else {}
+                yield n, line, layout, position
     if n < taken:
         raise changed
 
@@ -1305,7 +1305,7 @@ def join(memory: Memory, link: str, fingerprint: str, invite: str, yes: bool, na
         lost.append(f"\nTHIS TASK IS NOT PRIVATE. {said['not_private']}")
     print(f"""
 Who asks:      {visible(terms.owner)}; reach them at {visible(terms.contact)}
-What for:      {visible(terms.purpose)}{start_said(terms)}
+What for:      {visible(terms.purpose)}{describe_start(terms)}
 What leaves:   {" ".join(leaves)}
 How to stop:   `leave`, at any time, erases the samples here; what was sent stays in the model.
 What you lose: {" ".join(lost)}
@@ -1352,7 +1352,7 @@ def excluded(memory: Memory, url: str, task: str) -> Any:
     return SimpleNamespace(shape=shape_of(device.terms), device=me["device"], record=me["record"])
 
 
-def start_said(terms: Terms) -> str:
+def describe_start(terms: Terms) -> str:
     """Return a line that says where the model starts from, if it does not start at zero."""
     if not terms.start:
         return ""
@@ -1439,7 +1439,7 @@ class Device:
                 source, [row for _, line, layout, _ in first for row in layout.read(line)], yes
             )
             lines = chain(first, lines)
-        for n, line, layout, place in lines:
+        for n, line, layout, position in lines:
             if self.done():
                 break
             if time.monotonic() >= later:
@@ -1461,7 +1461,7 @@ class Device:
                     self.look(source, rows, yes, self.memory.n_samples() - before)
                     rows = None
             bad, kept = 0, kept + 1
-            while not self.keep(sample, place):
+            while not self.keep(sample, position):
                 self.check_in(wait)
             self.check_in(wait)
         if skipped > SHOWN:
@@ -1497,7 +1497,7 @@ class Device:
             label = label if label in labels or not labels else same[0]
         with self.memory.change(self.name) as state:
             state["label"] = label
-        return label_said(label)
+        return describe_label(label)
 
     def sense(
         self,
@@ -1556,19 +1556,19 @@ class Device:
             return ALL_MADE
         return f"{self.memory.n_samples()} of {self.terms.batch} samples wait for a check-in."
 
-    def keep(self, sample: Sample, place: dict[str, Any], **changes: Any) -> bool:
+    def keep(self, sample: Sample, position: dict[str, Any], **changes: Any) -> bool:
         """Keep a sample, unless another process has taken it; False while the buffer is full.
 
         Other changes of what is remembered are written with it.
         """
         with self.memory.change(self.name) as state:
             taken = state["sources"]  # by other processes, too
-            if any(place[path][0] <= taken.get(path, (0,))[0] for path in place):
+            if any(position[path][0] <= taken.get(path, (0,))[0] for path in position):
                 return True
             if self.memory.n_samples() >= self.terms.buffer:
                 return False
             self.memory.db.execute("INSERT INTO buffer VALUES (?)", (json.dumps(sample),))
-            taken.update(place)
+            taken.update(position)
             state.update(changes)
         return True
 
@@ -1608,7 +1608,7 @@ class Device:
     def check_in(self, wait: float) -> None:
         """Send what waits; with a full minibatch, send one number about it.
 
-        What is refused is tried again for `wait` seconds, or dropped: see `deliver`. What only a
+        What is rejected is tried again for `wait` seconds, or dropped: see `deliver`. What only a
         person can change is raised. tests/vectors/behaviour.json has every case.
         """
         deadline, failures, state = time.monotonic() + wait, 0, self.memory.read(self.name)
@@ -1649,7 +1649,7 @@ class Device:
 
         A check-in that evaluates gets the model that people use, and the others the newest w.
         """
-        evaluates = role_of(self.terms, self.place(number)) == "evaluate"
+        evaluates = role_of(self.terms, self.checkin_key(number)) == "evaluate"
         headers, model = self.server.call("GET", "/model" + "?role=evaluate" * evaluates)
         if headers["Crowdml-Terms"] != self.terms.sha256:
             raise Problem("the terms have changed. Leave, and read them anew.", "terms-changed")
@@ -1669,8 +1669,8 @@ class Device:
             raise Problem(f"the model makes no sense: {error!r}.", "unknown") from error
         return version, list(w)
 
-    def place(self, number: int) -> str:
-        """Return where a check-in belongs: it is all public, and not chosen by the device."""
+    def checkin_key(self, number: int) -> str:
+        """Return what identifies a check-in: all public, and not chosen by the device."""
         return f"{self.terms.sha256}\n{self.name}\n{number}"
 
     def release(self, number: int, version: int, w: list[float]) -> None:
@@ -1686,9 +1686,9 @@ class Device:
             enough = len(samples) >= terms.batch and number <= terms.checkins
             if not enough or number != state["number"] + 1 or state["outbox"]:
                 return  # another process was faster
-            place = self.place(number)
-            role = role_of(terms, place)
-            payload = make_payload(terms, place, w, samples, role)
+            key = self.checkin_key(number)
+            role = role_of(terms, key)
+            payload = make_payload(terms, key, w, samples, role)
             message = {"id": secrets.token_urlsafe(16), "version": version, "terms": terms.sha256}
             state["outbox"] = json.dumps({**message, "number": number, **payload})
             state["number"], entry = number, {"task": state["task"], "number": number}
@@ -1698,11 +1698,11 @@ class Device:
             db.execute("DELETE FROM buffer")
 
     def deliver(self) -> None:
-        """Send what waits. The server has read a refused check-in too: its ε stays in the ledger.
+        """Send what waits. The server has read a rejected check-in too: its ε stays in the ledger.
 
-        A refused check-in is dropped, unless the same bytes may be accepted later.
+        A rejected check-in is dropped, unless the same bytes may be accepted later.
         """
-        state, refusal = self.memory.read(self.name), None
+        state, rejection = self.memory.read(self.name), None
         outbox, record, key = state["outbox"], self.memory.record, state.get("record", "")
         if not outbox:
             return
@@ -1722,14 +1722,14 @@ class Device:
                 record.claim(key, number + 1, f"{checkin}-copy", self.terms.epsilon)
                 self.memory.overtaken(outbox, f"refused, {problem.kind}")
                 raise Problem(COPIED, "copied") from problem
-            said, version, refusal = f"refused, {problem.kind}", None, problem
+            said, version, rejection = f"refused, {problem.kind}", None, problem
         with self.memory.change(self.name) as state:
             if state["outbox"] == outbox:
                 state["outbox"], state["ledger"][-1]["answer"] = None, said
-                if type(version) is int and version > 0:  # which check-in of the task it was
+                if type(version) is int and version > 0:  # its version; the key is in stored files
                     state["places"] = [*state.get("places", []), version]
-        if refusal:
-            raise refusal
+        if rejection:
+            raise rejection
 
     def leave(self) -> str:
         """Leave the task. The ledger stays, because a person who joins again loses more."""
@@ -1820,7 +1820,7 @@ def main() -> int:
                     if args.label:
                         print(device.set_label(args.label))
                     else:
-                        print(label_said(memory.read().get("label")))
+                        print(describe_label(memory.read().get("label")))
                     sys.stdout.flush()
                     bounded = iter(lambda: sys.stdin.readline(LONGEST_OBJECT + 1), "")
                     print(device.sense(bounded, args.every, args.yes))

@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
-from crowdml.device import Device, DeviceStore, Waiting
+from crowdml.device import Device, DeviceStore, RetryTimer
 from crowdml.errors import CrowdmlError
 from crowdml.privacy import Limits
 from tests.integration.crowd import log_of
@@ -159,7 +159,8 @@ class Soak:
     def _open(self, i: int) -> Device:
         return Device.join(
             f"http://127.0.0.1:{self.front.port}", "activity", file=self._file(i),
-            waiting=Waiting(base=0.01, longest=0.5, slot=0.0), limits=Limits(math.inf, math.inf),
+            retry_timer=RetryTimer(base=0.01, longest=0.5, slot=0.0),
+            limits=Limits(math.inf, math.inf),
         )  # fmt: skip
 
     def _file(self, i: int) -> Path:

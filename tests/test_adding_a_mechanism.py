@@ -109,9 +109,9 @@ def test_a_task_of_it() -> None:
         make_task(**TASK | {"collection__evaluators": 0.1})
     wrong = json.loads(terms.text)
     wrong["collection"]["heldout"], wrong["model"]["clip"] = 0.1, 1.0
-    with pytest.raises(InvalidTask) as refused:
+    with pytest.raises(InvalidTask) as rejected:
         Terms.parse(json.dumps(wrong))
-    assert {m.field for m in refused.value.mistakes} == {"collection.heldout", "model.clip"}
+    assert {m.field for m in rejected.value.mistakes} == {"collection.heldout", "model.clip"}
     with pytest.raises(standalone.Problem, match="mechanism"):
         standalone.Terms(terms.text, terms.task)
 

@@ -100,7 +100,7 @@ def test_an_error_has_a_phrase(kind: type[CrowdmlError]) -> None:
     assert pickle.loads(pickle.dumps(said)).phrase == phrase
 
 
-def test_a_refusal_has_an_english_detail_beside_its_phrase() -> None:
+def test_a_rejection_has_an_english_detail_beside_its_phrase() -> None:
     phrase = Phrase("{n} samples", n=1200)
     error = Rejected("implausible", 422, phrase)
     assert (error.detail, error.phrase) == ("1,200 samples", phrase)

@@ -113,7 +113,7 @@ def test_a_name_that_is_not_shown_is_found() -> None:
     assert not hidden("crowdml", "privacy", "crowdml.cli.app")
     assert not hidden("crowdml.cli", "output", "crowdml.cli.app")
     assert hidden("crowdml.cli", "output", "crowdml.demo.demo")
-    assert not hidden("crowdml.cli.output", "say", "crowdml.cli.app")
+    assert not hidden("crowdml.cli.output", "print_lines", "crowdml.cli.app")
     assert hidden("crowdml.cli.output", "visible", "crowdml.cli.app"), "is another module's"
     assert hidden("crowdml.cli.output", "_finite", "crowdml.cli.app")
 

@@ -23,7 +23,7 @@ class LoadListeners:
             reader, writer = await asyncio.open_connection("127.0.0.1", plan.port, ssl=context)
             writer.write(request.encode())
             if b" 200 " not in await reader.readline():
-                raise ConnectionError("the server refused a listener.")
+                raise ConnectionError("the server rejected a listener.")
             await self._hear(reader)
             self._reading.append(asyncio.create_task(self._read(reader, writer)))
 

@@ -63,7 +63,7 @@ class NoRandomness:
     """Forbid randomness: fail if a mechanism asks for any."""
 
     def __getattr__(self, name: str) -> Callable[..., object]:
-        raise AssertionError(f"nothing may be drawn for an event that is refused, found {name}.")
+        raise AssertionError(f"nothing may be drawn for an event that is rejected, found {name}.")
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ def _check_own_event(case: MechanismCase) -> None:
             mechanism.make_payload(minibatch, other, key, untouched)
         except InvalidInput:
             continue
-        raise AssertionError(f"{other} must be refused where {own} is the check-in's own.")
+        raise AssertionError(f"{other} must be rejected where {own} is the check-in's own.")
 
 
 def _check_readings(case: MechanismCase, last: bool, length: float) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 
 import crowdml
 from crowdml.checks.pairs import Pair, Samples
-from crowdml.device import Agreement, CheckedOut, Device, Identity, Parameters, Waiting
+from crowdml.device import Agreement, CheckedOut, Device, Identity, Parameters, RetryTimer
 from crowdml.errors import CrowdmlError, Unreachable
 from crowdml.privacy import Chance, Limits, Role, SystemChance
 from crowdml.protocol import (
@@ -139,15 +139,15 @@ class OneFileProgram:
             terms = device["Terms"](pair.terms.text, pair.terms.task)
         except device["Problem"] as error:
             raise CrowdmlError(f"the one-file device rejects the terms: {error}") from error
-        place = f"{terms.sha256}\n{pair.device}\n{pair.number}"
-        role = device["role_of"](terms, place)
+        key = f"{terms.sha256}\n{pair.device}\n{pair.number}"
+        role = device["role_of"](terms, key)
         sides = [[(device["features"](terms, [x]), y) for x, y in side] for side in pair.sides]
         about = {"id": "0" * 22, "version": 0, "terms": terms.sha256, "number": pair.number}
         _compute_once(device, "codebook")
         payload: Transcripts = [], []
         for _ in range(trials // 2):
             for samples, bodies in zip(sides, payload, strict=True):
-                made = device["make_payload"](terms, place, list(pair.w), samples, role)
+                made = device["make_payload"](terms, key, list(pair.w), samples, role)
                 bodies.append((json.dumps({**about, **made}).encode(),))
             step(2)
         return payload
@@ -184,7 +184,7 @@ class WholeDevice:
         server = LossyServer(pair)
         device = Device.join(
             "https://crowd.example", pair.terms.task, file=file, transport=server,
-            chance=self.chance, waiting=Waiting(base=0.0, slot=0.0),
+            chance=self.chance, retry_timer=RetryTimer(base=0.0, slot=0.0),
         )  # fmt: skip
         labels = pair.terms.target.labels
         for x, y in side:

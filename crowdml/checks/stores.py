@@ -65,12 +65,12 @@ def check_tasks(store: Store) -> None:
     assert [row.task for row in store.tasks()] == [first, second], "tasks come in order"
     row = store.task("first")
     assert (row.task, row.terms, row.owner_settings.state) == (first, first.terms.text, "running")
-    _must_refuse(lambda: store.create_task(first), "a second task of the same name")
-    _must_refuse(lambda: store.task("third"), "a task that does not exist")
+    _must_reject(lambda: store.create_task(first), "a second task of the same name")
+    _must_reject(lambda: store.task("third"), "a task that does not exist")
     store.set_task_state("second", "paused")
     assert store.task("second").owner_settings.state == "paused"
     store.set_task_state("second", "stopped")
-    _must_refuse(lambda: store.set_task_state("second", "running"), "waking a stopped task")
+    _must_reject(lambda: store.set_task_state("second", "running"), "waking a stopped task")
     assert [row.owner_settings.state for row in store.tasks()] == ["running", "stopped"]
 
 
@@ -88,21 +88,21 @@ def check_devices(store: Store) -> None:
     store.set_device_status(revoked.name, "revoked")
     found = store.device(token_sha256(token))
     assert found == DeviceRow(first, 1, revoked.name, "revoked"), "a status is remembered"
-    _must_refuse(lambda: store.set_device_status("nobody", "left"), "an unknown device")
+    _must_reject(lambda: store.set_device_status("nobody", "left"), "an unknown device")
 
 
 def check_invites(store: Store) -> None:
     first, second = (row.id for row in store.tasks())
-    _must_refuse(lambda: store.invites.create(first, 0), "an invite for nobody")
+    _must_reject(lambda: store.invites.create(first, 0), "an invite for nobody")
     code = store.invites.create(first, 2)
     before = store.count_devices(first)
     for invite in (None, "", "wrong"):
-        _must_refuse(partial(store.enrol, first, invite, True), f"invite {invite!r}")
-    _must_refuse(lambda: store.enrol(second, code, True), "another task's invite")
-    assert store.count_devices(first) == before, "a refused enrolment leaves no device behind"
+        _must_reject(partial(store.enrol, first, invite, True), f"invite {invite!r}")
+    _must_reject(lambda: store.enrol(second, code, True), "another task's invite")
+    assert store.count_devices(first) == before, "a rejected enrolment leaves no device behind"
     for _ in range(2):
         store.enrol(first, code, True)
-    _must_refuse(lambda: store.enrol(first, code, True), "an invite that is used up")
+    _must_reject(lambda: store.enrol(first, code, True), "an invite that is used up")
 
 
 def check_log(store: Store) -> None:
@@ -148,12 +148,12 @@ def check_failing_append(store: Store) -> None:
         "a sequence number twice": [fresh, later._replace(seq=before[0].seq)],
     }
     for what, group in groups.items():
-        refused = True
+        rejected = True
         # The type of the error depends on the database behind the store.
         with suppress(Exception):
             log.append(group)
-            refused = False
-        assert refused, f"append must refuse {what}"
+            rejected = False
+        assert rejected, f"append must reject {what}"
         assert list(log) == before, f"{what} must leave nothing behind"
     first_one = before[0]
     same = fresh._replace(device=1, id=first_one.id, number=first_one.number)
@@ -243,12 +243,12 @@ def _marks(entry: LogEntry) -> dict[CheckinMark, int]:
     return dict.fromkeys(marks_of(entry.device, entry.id, entry.number), entry.seq)
 
 
-def _must_refuse(call: Callable[[], object], what: str) -> None:
+def _must_reject(call: Callable[[], object], what: str) -> None:
     try:
         call()
     except (InvalidInput, Rejected):
         return
-    raise AssertionError(f"the store must refuse {what}")
+    raise AssertionError(f"the store must reject {what}")
 
 
 def _everything(store: Store) -> list[object]:

@@ -26,13 +26,15 @@ def check_transport(transport: Transport, invite: str | None = None) -> None:
     assert terms_hash(view.terms) == view.terms_sha256, "the terms must have the hash shown"
     terms = Terms.parse(view.terms)
     wrong = Enrol("0" * 64, invite)
-    assert _refusal(transport.enrol, wrong) == "terms-changed", "unknown terms cannot be joined"
+    assert _rejection_kind(transport.enrol, wrong) == "terms-changed", (
+        "unknown terms cannot be joined"
+    )
     enrolled = transport.enrol(Enrol(view.terms_sha256, invite))
     token = enrolled.token
     assert enrolled.device
     assert len(token) >= 32, "a token must not be guessable"
     for bad in ("", "no-such-token"):
-        assert _refusal(transport.checkout, bad) == "unauthorized", f"token {bad!r}"
+        assert _rejection_kind(transport.checkout, bad) == "unauthorized", f"token {bad!r}"
 
     checkout, terms_sha256 = transport.checkout(token)
     assert terms_sha256 == view.terms_sha256, "a check-out says which terms are in force"
@@ -50,11 +52,11 @@ def check_transport(transport: Transport, invite: str | None = None) -> None:
     after = transport.checkout(token).checkout
     assert after.version == answer.version, "one check-in is one version, however often it is sent"
     assert after.parameters != checkout.parameters, "new parameters must not come from a cache"
-    assert _refusal(transport.checkin, token, b"{}") == "invalid-request"
+    assert _rejection_kind(transport.checkin, token, b"{}") == "invalid-request"
 
     transport.leave(token)
-    assert _refusal(transport.checkout, token) == "revoked"
-    assert _refusal(transport.checkin, token, body) == "revoked"
+    assert _rejection_kind(transport.checkout, token) == "revoked"
+    assert _rejection_kind(transport.checkin, token, body) == "revoked"
     transport.close()
     assert transport.task().version == answer.version, "a closed transport opens itself again"
     transport.close()
@@ -70,9 +72,9 @@ def empty_checkin(terms: Terms, key: CheckinKey, checkout: Checkout) -> bytes:
     return msgspec.json.encode(message)
 
 
-def _refusal(call: Callable[..., object], *arguments: object) -> str:
+def _rejection_kind(call: Callable[..., object], *arguments: object) -> str:
     try:
         call(*arguments)
     except Rejected as error:
         return error.kind
-    raise AssertionError(f"{call} must be refused with {arguments!r}")
+    raise AssertionError(f"{call} must be rejected with {arguments!r}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import crowdml
 from crowdml.cli.interruption import raised_signals, signal_code
-from crowdml.cli.output import say
+from crowdml.cli.output import print_lines
 from crowdml.errors import CrowdmlError, DoubtfulRows
 from crowdml.lazy import lazy
 
@@ -33,7 +33,7 @@ def main() -> None:
     try:
         if sys.argv[1:] == ["--version"]:
             # Loading typer would take longer than everything else here.
-            say(crowdml.__version__)
+            print_lines(crowdml.__version__)
             sys.exit(0)
         from crowdml.cli.commands import app
 
@@ -42,7 +42,7 @@ def main() -> None:
             app(prog_name="crowdml")
     except BaseException as error:
         lines, code = _ending(error)
-        say(*(f"crowdml: {line}" for line in lines), err=True)
+        print_lines(*(f"crowdml: {line}" for line in lines), err=True)
         sys.exit(code)
 
 

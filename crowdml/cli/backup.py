@@ -7,7 +7,7 @@ import typer
 
 from crowdml.cli.extras import needs
 from crowdml.cli.options import DATABASE, DEFAULT_DATABASE
-from crowdml.cli.output import say
+from crowdml.cli.output import print_lines
 
 if TYPE_CHECKING:
     from crowdml.server.operation import Contents
@@ -19,14 +19,14 @@ def backup(file: FILE, database: DATABASE = DEFAULT_DATABASE) -> None:
     """Write everything that the server keeps to one file; the server may be running."""
     with needs("server"):
         from crowdml.server.operation import back_up
-    say(f"wrote {file}: {_in_words(back_up(database, file))}")
+    print_lines(f"wrote {file}: {_in_words(back_up(database, file))}")
 
 
 def restore(file: FILE, database: DATABASE = DEFAULT_DATABASE) -> None:
     """Put a backup into a new database, SQLite or PostgreSQL."""
     with needs("server"):
         from crowdml.server.operation import restore
-    say(f"restored {file}: {_in_words(restore(database, file))}")
+    print_lines(f"restored {file}: {_in_words(restore(database, file))}")
 
 
 def _in_words(contents: "Contents") -> str:

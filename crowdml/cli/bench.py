@@ -6,7 +6,7 @@ import typer
 
 from crowdml.cli.extras import needs
 from crowdml.cli.options import JSON
-from crowdml.cli.output import print_json, say
+from crowdml.cli.output import print_json, print_lines
 from crowdml.cli.ranges import ranged
 from crowdml.errors import InvalidInput
 
@@ -64,7 +64,7 @@ def server(
         return
     for each in figures.get("settings", [figures]):
         for mechanism in MECHANISMS:
-            say(mechanism)
+            print_lines(mechanism)
             _print(each[mechanism], json)
 
 
@@ -99,11 +99,13 @@ def simulator(
         return
     figures = bench_simulator(samples, rounds)
     if None in figures["seconds_over_c"].values():
-        say("there is no comparison with C: it needs gcc and a clone of the repository.", err=True)
+        print_lines(
+            "there is no comparison with C: it needs gcc and a clone of the repository.", err=True
+        )
     if json:
         print_json(figures)
     else:
-        say(*table(figures).splitlines())
+        print_lines(*table(figures).splitlines())
 
 
 def _counts(text: str) -> list[int]:
@@ -119,4 +121,4 @@ def _print(figures: dict[str, float], json: bool) -> None:
         print_json(figures)
         return
     for name, value in figures.items():
-        say(f"{name:>22}  {value:,.3g}" if value < 1000 else f"{name:>22}  {value:,.0f}")
+        print_lines(f"{name:>22}  {value:,.3g}" if value < 1000 else f"{name:>22}  {value:,.0f}")

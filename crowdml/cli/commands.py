@@ -10,13 +10,13 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 import crowdml
-from crowdml.cli.output import say
+from crowdml.cli.output import print_lines
 
 
 class Entry(NamedTuple):
-    """Name the place of a command, as `module:attribute`, and the first line of its help."""
+    """Name the target of a command, as `module:attribute`, and the first line of its help."""
 
-    place: str
+    target: str
     summary: str
 
 
@@ -69,7 +69,7 @@ class Commands(UserDict[str, Any]):
 
 
 def _load(name: str, entry: Entry) -> Any:
-    module, _, attribute = entry.place.partition(":")
+    module, _, attribute = entry.target.partition(":")
     found = getattr(import_module(f"crowdml.cli.{module}"), attribute)
     alone = typer.Typer()
     if isinstance(found, typer.Typer):
@@ -120,7 +120,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        say(crowdml.__version__)
+        print_lines(crowdml.__version__)
         raise typer.Exit
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from crowdml.cli.console import Console
 from crowdml.cli.interruption import confirm
-from crowdml.cli.output import say
+from crowdml.cli.output import print_lines
 from crowdml.device import TermsOffer
 from crowdml.phrase import Phrase
 from crowdml.privacy import Limits, Loss
@@ -29,7 +29,7 @@ def ask(
     console = Console(stderr=True)
     for line in (*before, *in_plain_words(offer.terms, limits, sent), *after, ""):
         console.print(visible(line))
-    say(f"terms {offer.sha256}", err=True)
+    print_lines(f"terms {offer.sha256}", err=True)
     if not yes:
         confirm(question)
 

@@ -4,7 +4,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from crowdml.cli.output import say
+from crowdml.cli.output import print_lines
 from crowdml.errors import InvalidInput
 
 
@@ -54,7 +54,7 @@ def confirm(question: str) -> None:
     except typer.Abort as error:
         if signal_code(error):
             raise KeyboardInterrupt from error
-        say("", err=True)
+        print_lines("", err=True)
         raise InvalidInput(
             "the question must be answered on a terminal, found none. Use --yes to skip it."
         ) from error

@@ -11,7 +11,7 @@ from crowdml.errors import InvalidInput
 from crowdml.visible import visible, visible_json
 
 
-def say(*lines: object, err: bool = False) -> None:
+def print_lines(*lines: object, err: bool = False) -> None:
     """Print lines for people; a line break inside a line is shown as an escape."""
     for line in lines:
         print(visible(line), file=sys.stderr if err else sys.stdout, flush=True)
@@ -44,14 +44,14 @@ def write_file(file: Path, data: bytes) -> None:
         raise InvalidInput(f"cannot write to {file}: {error.strerror}.") from error
 
 
-class _Sayer(logging.Handler):
+class _WarningPrinter(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
-        say(record.getMessage(), err=True)
+        print_lines(record.getMessage(), err=True)
 
 
-def say_what_is_logged() -> None:
+def print_warnings() -> None:
     """Print warnings of the log as lines for people."""
-    logging.basicConfig(handlers=[_Sayer()], level=logging.WARNING)
+    logging.basicConfig(handlers=[_WarningPrinter()], level=logging.WARNING)
 
 
 def print_json(document: Any) -> None:

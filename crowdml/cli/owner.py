@@ -8,7 +8,7 @@ import typer
 
 from crowdml.cli.extras import needs
 from crowdml.cli.options import DATABASE, DEFAULT_DATABASE, JSON, open_store
-from crowdml.cli.output import print_json, say
+from crowdml.cli.output import print_json, print_lines
 from crowdml.errors import InvalidInput
 
 app = typer.Typer(help="Choose who may manage tasks in the web portal.", no_args_is_help=True)
@@ -32,7 +32,7 @@ def add(
     with open_store(database) as store, needs("server"):
         known = name in store.owners.names()
         store.owners.add(name, password)
-    say(f"changed the password of {name}" if known else f"added {name}")
+    print_lines(f"changed the password of {name}" if known else f"added {name}")
 
 
 @app.command("list")
@@ -43,7 +43,7 @@ def list_owners(database: DATABASE = DEFAULT_DATABASE, json: JSON = False) -> No
     if json:
         print_json({"owners": names})
     else:
-        say(*names or ["no owners; add one with: crowdml owner add NAME"])
+        print_lines(*names or ["no owners; add one with: crowdml owner add NAME"])
 
 
 @app.command()
@@ -51,7 +51,7 @@ def remove(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
     """Remove an owner, and end their sessions; their tasks stay."""
     with open_store(database) as store:
         store.owners.remove(name)
-    say(f"removed {name}")
+    print_lines(f"removed {name}")
 
 
 def _typed() -> str:

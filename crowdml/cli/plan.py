@@ -14,7 +14,7 @@ from rich.table import Column, Table
 from crowdml.cli.console import Console
 from crowdml.cli.extras import needs
 from crowdml.cli.options import JSON, SEED, STDIN, read_text
-from crowdml.cli.output import print_json, say, write_file
+from crowdml.cli.output import print_json, print_lines, write_file
 from crowdml.cli.ranges import ranged
 from crowdml.cli.task import read_named_start
 from crowdml.errors import InvalidInput, InvalidTask
@@ -135,7 +135,7 @@ def plan(
     similar = hold_out(task, found) if found else load_dataset(data) if data else None
     rows = found.x if found else similar.x_train if similar else None
     if rows is not None and data not in DATASET_NAMES:
-        say(*(f"note: {note}" for note in _row_notes(task, rows)), err=True)
+        print_lines(*(f"note: {note}" for note in _row_notes(task, rows)), err=True)
     settings: dict[str, Any] = {"target_error": target_error, "seed": seed}
     if trials is not None:
         settings["trials"] = trials
@@ -150,8 +150,11 @@ def plan(
     if plot is not None:
         save(advice.plot(task.title), plot)
     if task.start is not None and data is None:
-        say("Made-up data do not fit the start, so the plan is for a crowd that starts from zero. "
-            "Name the pilot with --data FILE.", err=True)  # fmt: skip
+        print_lines(
+            "Made-up data do not fit the start, so the plan is for a crowd that starts from zero. "
+            "Name the pilot with --data FILE.",
+            err=True,
+        )
     if json:
         print_json(advice)
     elif isinstance(advice, PilotAdvice):
@@ -160,16 +163,16 @@ def plan(
         _show(advice, data or f"made-up data of {difficulty} difficulty")
     if not task.terms.private:
         why = task.terms.promise.sentences["not_private"]
-        say(f"WARNING: this task is NOT PRIVATE. {why}", err=True)
+        print_lines(f"WARNING: this task is NOT PRIVATE. {why}", err=True)
     for warning in filter(
         None, (task.liars, task.too_many_checkins, _too_few_report(task, devices))
     ):
-        say(f"WARNING: {warning}", err=True)
+        print_lines(f"WARNING: {warning}", err=True)
     if write:
         changed = set_fields(text, _recommended(advice, task, devices))
         _task(changed, devices, file)
         write_file(file, changed.encode())
-        say(f"wrote the recommended settings to {file}", err=json)
+        print_lines(f"wrote the recommended settings to {file}", err=json)
 
 
 def _recommended(

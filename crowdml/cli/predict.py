@@ -7,7 +7,7 @@ import numpy as np
 import typer
 
 from crowdml.cli.options import CSV, FINGERPRINT, INSECURE_HTTP, JSON, LABEL, source_name
-from crowdml.cli.output import count_of, print_json, say
+from crowdml.cli.output import count_of, print_json, print_lines
 from crowdml.device import load_model, read_inputs
 from crowdml.device.sources import SampleForm
 from crowdml.errors import InvalidInput
@@ -43,7 +43,7 @@ def predict(
             f"--probabilities needs a model of the kind softmax, found {kind}. Leave it out."
         )
     if probabilities and not json:
-        say(",".join(["prediction", *sorted(labels)]))
+        print_lines(",".join(["prediction", *sorted(labels)]))
     rows, known = [], []
     for x, y in read_inputs(source, _form(learnt, source, csv, label), labels):
         row = _row(learnt, x, probabilities)
@@ -51,12 +51,14 @@ def predict(
         if y is not None:
             known.append((row["prediction"], labels[int(y)] if labels else y))
         if not json:
-            say(",".join(map(_text, [row["prediction"], *row.get("probabilities", {}).values()])))
+            print_lines(
+                ",".join(map(_text, [row["prediction"], *row.get("probabilities", {}).values()]))
+            )
     error = _error(known) if known else {}
     if json:
         print_json(msgspec.structs.asdict(learnt.about) | error | {"rows": rows})
     for what, value in error.items():
-        say(
+        print_lines(
             f"{what} {value:.4g} over {count_of(len(known), 'line')} with an answer",
             err=True,
         )
@@ -71,7 +73,7 @@ def _form(model: LearntModel, source: str, csv: str | None, label: str | None) -
         label=label,
         answered=False,
         count=model.n_features_in_,
-        on_note=lambda note: say(f"{source_name(source)}: {note}", err=True),
+        on_note=lambda note: print_lines(f"{source_name(source)}: {note}", err=True),
     )
 
 

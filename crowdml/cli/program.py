@@ -11,7 +11,7 @@ import typer
 
 from crowdml.cli.extras import needs
 from crowdml.cli.options import FINGERPRINT, INSECURE_HTTP
-from crowdml.cli.output import say
+from crowdml.cli.output import print_lines
 from crowdml.device import connect, fetch_certificate, untrusted_error, why_unreachable
 from crowdml.errors import CrowdmlError, InvalidInput
 
@@ -33,7 +33,7 @@ def program(
 
     if url is None:
         for path, sha256 in program_files().items():
-            say(f"{sha256}  {path}")
+            print_lines(f"{sha256}  {path}")
         return
     if not url.startswith(("https://", "http://")):
         raise InvalidInput(f"--url must begin with https:// or http://, found {url!r}.")
@@ -51,7 +51,7 @@ def program(
             f"{len(handed_out())} that differ: {', '.join(others)}. Do not take part by phone, "
             "unless the server runs another release and you have compared its files."
         )
-    say(f"all {len(handed_out())} files are those of this release")
+    print_lines(f"all {len(handed_out())} files are those of this release")
 
 
 def _handed_out(connection: HTTPConnection, path: str, url: str) -> str:

@@ -13,7 +13,7 @@ from rich.progress import Progress
 from crowdml.cli.console import Console
 from crowdml.cli.extras import needs
 from crowdml.cli.options import JSON, read_text
-from crowdml.cli.output import print_json, say
+from crowdml.cli.output import print_json, print_lines
 from crowdml.cli.ranges import ranged
 from crowdml.cli.simulate_options import values
 from crowdml.cli.simulate_results import SimulationResults
@@ -166,7 +166,7 @@ def simulate_command(
     if json:
         print_json(simulated.document())
     else:
-        say(*simulated.table().splitlines())
+        print_lines(*simulated.table().splitlines())
 
 
 def _run(data: "Dataset", settings: "list[PlanFile]") -> "Results":

@@ -32,10 +32,10 @@ from crowdml.device.network import (
     why_unreachable,
 )
 from crowdml.device.outcome import Outcome
+from crowdml.device.retry_timer import RetryTimer
 from crowdml.device.routines import write_checkin
 from crowdml.device.sources import SourceCounts, features_of, feed, read_inputs
 from crowdml.device.storage import Account, AccountEntry, DeviceStore, Statement, default_file
-from crowdml.device.waiting import Waiting
 
 __all__ = [
     "Account",
@@ -49,12 +49,12 @@ __all__ = [
     "JoinOptions",
     "Outcome",
     "Parameters",
+    "RetryTimer",
     "RightCount",
     "SourceCounts",
     "Statement",
     "TermsOffer",
     "Transport",
-    "Waiting",
     "connect",
     "default_file",
     "default_limits",

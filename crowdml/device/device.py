@@ -15,8 +15,8 @@ from crowdml.device.membership import Membership
 from crowdml.device.network import Transport
 from crowdml.device.notices import Notices
 from crowdml.device.outcome import Outcome
+from crowdml.device.retry_timer import RetryTimer, check_seconds
 from crowdml.device.storage import Account, DeviceStore, Position, TakenBefore, Trail, default_file
-from crowdml.device.waiting import Waiting, check_seconds
 from crowdml.privacy import Chance, Ledger, Limits, SystemChance
 from crowdml.protocol import Readings, Terms
 
@@ -36,7 +36,7 @@ class Device:
         store: The device's file.
         transport: The way to the server; by default HTTPS to where the device joined.
         chance: The source of every random value; by default the operating system's generator.
-        waiting: When to try again; `Waiting(jitter=…)` hides when a minibatch became full.
+        retry_timer: When to try again; `RetryTimer(jitter=…)` hides when a minibatch became full.
         on_step: Called with the name of each step of a check-in, for progress and tests.
     """
 
@@ -45,16 +45,16 @@ class Device:
         store: DeviceStore,
         transport: Transport | None = None,
         chance: Chance | None = None,
-        waiting: Waiting | None = None,
+        retry_timer: RetryTimer | None = None,
         on_step: Callable[[str], None] = lambda step: None,
     ) -> None:
         self._store = store
-        self._waiting = waiting or Waiting()
+        self._retry_timer = retry_timer or RetryTimer()
         self._notices = Notices()
         self._lock = threading.RLock()
-        self._membership = Membership(store, transport, self._waiting)
+        self._membership = Membership(store, transport, self._retry_timer)
         self._model = CurrentModel(self._membership)
-        settings = (chance or SystemChance(), self._waiting, self._notices, on_step)
+        settings = (chance or SystemChance(), self._retry_timer, self._notices, on_step)
         self._exchange = Exchange(store, self._membership, *settings)
 
     @classmethod
@@ -66,7 +66,7 @@ class Device:
         file: Path | str | None = None,
         transport: Transport | None = None,
         chance: Chance | None = None,
-        waiting: Waiting | None = None,
+        retry_timer: RetryTimer | None = None,
         on_step: Callable[[str], None] = lambda step: None,
         **join_options: Unpack[JoinOptions],
     ) -> "Device":
@@ -78,7 +78,7 @@ class Device:
             url: The server's root.
             task: The task's name.
             file: The device's file; by default one per task in the user's data folder.
-            transport, chance, waiting, on_step: As for `Device`.
+            transport, chance, retry_timer, on_step: As for `Device`.
             join_options: What the participant asks for: see `JoinOptions`.
         """
         check_join(url, task, file, join_options)
@@ -91,7 +91,7 @@ class Device:
                 store.identity = joined_again(known, store.file, url, task, **join_options)
             else:
                 store.join(enrol(url, task, transport, **join_options))
-            return cls(store, transport, chance, waiting, on_step)
+            return cls(store, transport, chance, retry_timer, on_step)
         except BaseException:
             unused = created and store.identity is None
             store.close()
@@ -210,7 +210,7 @@ class Device:
             except TakenBefore:
                 return Outcome.TAKEN
             if summary is None:
-                self._notices.say(f"the buffer is full: collection has stopped ({outcome}).")
+                self._notices.log_once(f"the buffer is full: collection has stopped ({outcome}).")
                 return Outcome.FULL
             return self._exchange.sync(summary)
 
@@ -234,7 +234,7 @@ class Device:
             done = stuck or not self._exchange.something_to_do(self._store.summary)
             if done or time.monotonic() >= deadline:
                 return outcome
-            time.sleep(max(min(self._waiting.seconds, deadline - time.monotonic()), 0.01))
+            time.sleep(max(min(self._retry_timer.seconds, deadline - time.monotonic()), 0.01))
 
     def excluded(self) -> str | None:
         """Ask the server whether it still knows this device; return the reason if it does not."""

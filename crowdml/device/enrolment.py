@@ -52,7 +52,7 @@ class JoinOptions(TypedDict, total=False):
 
 def check_join(url: object, task: object, file: object, options: Mapping[str, object]) -> None:
     """Raise `TypeError` for a keyword that `Device.join` does not have, and check the others."""
-    others = ("chance", "file", "on_step", "transport", "waiting")
+    others = ("chance", "file", "on_step", "retry_timer", "transport")
     check_keywords("join", options, (*JoinOptions.__annotations__, *others))
     for name, value in {"url": url, "task": task}.items():
         check_kind(name, value, str, "a text")

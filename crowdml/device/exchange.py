@@ -1,4 +1,4 @@
-"""Exchange check-ins with the server: Device Routines 2 and 3, and the handling of refusals."""
+"""Exchange check-ins with the server: Device Routines 2 and 3, and the handling of rejections."""
 
 import math
 from collections.abc import Callable
@@ -6,8 +6,8 @@ from collections.abc import Callable
 from crowdml.device.membership import ALL_MADE, COPIED, GIVE_UP_ON, Membership
 from crowdml.device.notices import Notices
 from crowdml.device.outcome import Outcome
+from crowdml.device.retry_timer import RetryTimer
 from crowdml.device.storage import DeviceStore, StoreSummary, WrittenCheckin
-from crowdml.device.waiting import Waiting
 from crowdml.errors import LimitReached, Rejected, TermsChanged, Unreachable
 from crowdml.privacy import Chance, Ledger
 from crowdml.types import Array
@@ -16,9 +16,12 @@ KEEP_AFTER = {
     "fault", "method-not-allowed", "not-found", "task-paused", "too-frequent", "unavailable",
     "unknown",
 }  # fmt: skip
-"""Refusals after which the same bytes may still be accepted later."""
+"""Rejections after which the same bytes may still be accepted later."""
 
 LONGEST_WAIT = 3600.0
+
+REJECTED = "refused: "
+"""Start the stored answer to a rejected check-in; it stays, because old files have it."""
 
 
 class CopyFound(Exception):
@@ -37,15 +40,15 @@ class Exchange:
         store: DeviceStore,
         membership: Membership,
         chance: Chance,
-        waiting: Waiting,
+        retry_timer: RetryTimer,
         notices: Notices,
         on_step: Callable[[str], None],
     ) -> None:
         self._store = store
         self._membership = membership
         self._chance = chance
-        self._waiting = waiting
-        self._say = notices.say
+        self._retry_timer = retry_timer
+        self._log_once = notices.log_once
         self._on_step = on_step
 
     def something_to_do(self, summary: StoreSummary) -> bool:
@@ -59,26 +62,28 @@ class Exchange:
         if not self.something_to_do(summary):
             return Outcome.COLLECTED
         if self._fills_a_batch(summary):
-            self._waiting.batch_filled()
-        if not self._waiting.due:
-            return self._waiting.why
+            self._retry_timer.batch_filled()
+        if not self._retry_timer.is_due:
+            return self._retry_timer.reason
         try:
             return self._attempt()
         except Unreachable as error:
-            self._say(f"{error} Samples are kept; will try again.")
-            return self._waiting.hold(Outcome.WAITING, _patience(error.retry_after))
+            self._log_once(f"{error} Samples are kept; will try again.")
+            return self._retry_timer.wait_after_failure(
+                Outcome.WAITING, _patience(error.retry_after)
+            )
         except LimitReached as error:
-            self._say(str(error))
+            self._log_once(str(error))
             return Outcome.LIMIT
         except CopyFound:
-            self._say(COPIED)
+            self._log_once(COPIED)
             self._membership.end(COPIED)
             return Outcome.ENDED
         except TermsChanged as error:
-            self._say(str(error))
+            self._log_once(str(error))
             return self._await_consent()
         except Rejected as error:
-            return self._refused(error)
+            return self._handle_rejection(error)
 
     def _attempt(self) -> Outcome:
         """Make one round: send an old check-in first, then a new one."""
@@ -92,7 +97,7 @@ class Exchange:
         while not checkin and self._may_release():
             checkin = self._release()
             outcome = self._send(checkin) if checkin else outcome
-        self._waiting.clear()
+        self._retry_timer.clear()
         if self._membership.fulfilled:
             self._membership.end(ALL_MADE)
         return outcome
@@ -130,7 +135,7 @@ class Exchange:
             self._on_step("sanitised")
             return checkin
 
-        with self._waiting.whole_slots(agreement.terms.slots):
+        with self._retry_timer.whole_slots(agreement.terms.slots):
             checkin = self._store.release(approval.n_samples, approval.event, write)
             if checkin:
                 self._on_step("stored")
@@ -147,23 +152,23 @@ class Exchange:
             answer = membership.transport.checkin(membership.identity.token, checkin.body)
         except Rejected as error:
             if error.kind == "repeated-number":
-                self._store.repeated(checkin, f"refused: {error.kind}", COPIED)
+                self._store.repeated(checkin, REJECTED + error.kind, COPIED)
                 raise CopyFound from error
             if error.kind not in KEEP_AFTER:
-                self._store.answered(checkin, f"refused: {error.kind}")
+                self._store.answered(checkin, REJECTED + error.kind)
             raise
         self._on_step("sent")
         self._store.answered(checkin, answer.status, answer.version)
         self._on_step("acknowledged")
         return Outcome.CHECKED_IN
 
-    def _refused(self, error: Rejected) -> Outcome:
-        """Handle a refusal: end, ask for consent, wait, or continue with the next minibatch.
+    def _handle_rejection(self, error: Rejected) -> Outcome:
+        """Handle a rejection: end, ask for consent, wait, or continue with the next minibatch.
 
         `tests/vectors/behaviour.json` says what every device does after each kind.
         """
         membership = self._membership
-        self._say(f"the server refused: {error.detail}")
+        self._log_once(f"the server rejected it: {error.detail}")
         if error.kind in GIVE_UP_ON:
             membership.end(error.detail)
             return Outcome.ENDED
@@ -178,11 +183,11 @@ class Exchange:
         if error.kind == "terms-changed":
             return self._await_consent()
         why = Outcome.PAUSED if error.kind == "task-paused" else Outcome.WAITING
-        return self._waiting.hold(why, _patience(error.extra.get("retry_after")))
+        return self._retry_timer.wait_after_failure(why, _patience(error.extra.get("retry_after")))
 
     def _await_consent(self) -> Outcome:
         """Stop making attempts until the participant agrees, or starts the device again."""
-        return self._waiting.hold(Outcome.TERMS, math.inf)
+        return self._retry_timer.wait_after_failure(Outcome.TERMS, math.inf)
 
 
 def _patience(retry_after: object) -> float:

@@ -7,14 +7,14 @@ from crowdml.device.enrolment import TermsOffer, read_terms
 from crowdml.device.identity import Identity
 from crowdml.device.network import HttpTransport, Transport
 from crowdml.device.notices import Notices
+from crowdml.device.retry_timer import RetryTimer
 from crowdml.device.storage import DeviceStore
-from crowdml.device.waiting import Waiting
 from crowdml.errors import CrowdmlError, DeviceError, Rejected, TermsChanged, Unreachable
 from crowdml.protocol import Terms
 from crowdml.tables import check_kind
 
 GIVE_UP_ON = {"revoked", "unauthorized"}
-"""Refusals after which this device can never check in again."""
+"""Rejections after which this device can never check in again."""
 
 LEFT = "left"
 ALL_MADE = "all check-ins that you agreed to are made. Thank you."
@@ -31,16 +31,18 @@ class Membership:
     Args:
         store: The device's file, which other processes may change.
         transport: The way to the server; by default HTTPS to where the device joined.
-        waiting: Cleared when the agreement changes.
+        retry_timer: Cleared when the agreement changes.
     """
 
-    def __init__(self, store: DeviceStore, transport: Transport | None, waiting: Waiting) -> None:
+    def __init__(
+        self, store: DeviceStore, transport: Transport | None, retry_timer: RetryTimer
+    ) -> None:
         check_kind("store", store, DeviceStore, "a DeviceStore")
         identity = store.identity
         if identity is None:
             raise DeviceError(f"{store.file} has not joined a task. Join one first.")
         self._store = store
-        self._waiting = waiting
+        self._retry_timer = retry_timer
         self._follows = transport is None
         self._gone = False
         self.over: str | None = None
@@ -121,7 +123,7 @@ class Membership:
             if self.identity.ended in (None, ALL_MADE, COPIED):
                 self.transport.leave(self.identity.token)
         except CrowdmlError as error:
-            notices.say(f"left without telling the server: {error}")
+            notices.log_once(f"left without telling the server: {error}")
         self.identity = replace(self.identity, ended=LEFT, token="", certificate=None)
         # Also if the file is removed next: this overwrites its content, and other processes notice.
         self._store.keep_ledger(self.identity)
@@ -141,7 +143,7 @@ class Membership:
             self.transport = _connect(identity)
         self.identity = identity
         self.agreement = Agreement(identity)
-        self._waiting.clear()
+        self._retry_timer.clear()
 
 
 def _server(identity: Identity) -> tuple[str, str, str | None, bool]:

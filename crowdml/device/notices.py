@@ -6,12 +6,13 @@ logger = logging.getLogger("crowdml.device")
 
 
 class Notices:
-    """Log each message for the participant once, not at every sample."""
+    """Log messages for the participant; a repeated message is logged once, not at every sample."""
 
     def __init__(self) -> None:
-        self._said = ""
+        self._last = ""
 
-    def say(self, sentence: str) -> None:
-        if sentence != self._said:
+    def log_once(self, sentence: str) -> None:
+        """Log a sentence, unless it is the last one that was logged."""
+        if sentence != self._last:
             logger.warning(sentence)
-            self._said = sentence
+            self._last = sentence

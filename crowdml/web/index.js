@@ -9,7 +9,7 @@ export { HttpTransport, serverRoot } from "./device/network/transport.js";
 export { Outcome } from "./device/outcome.js";
 export { Sensing, featuresOf } from "./device/sensing.js";
 export { DeviceStore } from "./device/storage/store.js";
-export { Waiting } from "./device/waiting.js";
+export { RetryTimer } from "./device/retry_timer.js";
 export * from "./errors.js";
 export { MECHANISMS, eventKindOf } from "./mechanisms/index.js";
 export { MODELS } from "./models/index.js";

@@ -48,13 +48,13 @@ class Server:
         limit = None if self.defence == "gate" else length_limit(mechanism)
         self.usual = None if limit is None else UsualLength(limit)
         self.shares = Shares() if self.defence == "both caps" else None
-        self.refused: Counter[str] = Counter()
+        self.rejected: Counter[str] = Counter()
 
     def takes(self, device: int, who: str) -> bool:
         if self.shares is None:
             return True
         if self.shares.used_up(device):
-            self.refused[who] += 1
+            self.rejected[who] += 1
             return False
         self.shares.add(device, 0)
         return True
@@ -161,7 +161,7 @@ def run(
         state, w = optimizer.update(state, w, server.read(sent), device)
     x, y = data.bounded_test(stand_in.norm)
     error = float(model.mistakes(optimizer.model(state, w), x, y).mean())
-    return {"error": error, "refused": server.refused["honest"] / devices}
+    return {"error": error, "rejected": server.rejected["honest"] / devices}
 
 
 def _samples(used: Ints, start: Ints, i: int) -> Ints:
@@ -233,8 +233,8 @@ def main(mechanisms: list[str]) -> None:
             print(
                 f"Counts {what}: {', '.join(format(error, '.2f') for error in errors)}", flush=True
             )
-        most = max(one["refused"] for one in cells)
-        print(f"Honest check-ins refused: {most:.2%} at most.\n", flush=True)
+        most = max(one["rejected"] for one in cells)
+        print(f"Honest check-ins rejected: {most:.2%} at most.\n", flush=True)
 
 
 def one_in_ten(batch: int = 10, epsilon: float = 4.0, trials: int = 20) -> None:

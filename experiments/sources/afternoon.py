@@ -25,7 +25,7 @@ import numpy as np
 
 from crowdml import one_file_device
 from crowdml.demo import ServerProcess
-from crowdml.device import Device, DeviceStore, Waiting, feed, set_label
+from crowdml.device import Device, DeviceStore, RetryTimer, feed, set_label
 from crowdml.device.sources import (
     Intake,
     ListenAddress,
@@ -141,10 +141,13 @@ class SimulatedClock:
 def taking_part(folder: Path, url: str) -> Iterator[tuple[Device, Recorder, Callable[[], Result]]]:
     """Join with a device; return it, a connection for its samples, and what became of them."""
     file = folder / "device"
-    waiting = Waiting(base=0.05, longest=0.2, slot=0.0)
+    retry_timer = RetryTimer(base=0.05, longest=0.2, slot=0.0)
     Device.join(url, "afternoon", file=file, limits=Limits(1e6, 1e6)).close()
     Recorder.kept = []
-    with closing(Recorder(file)) as store, Device(Recorder(file), waiting=waiting) as device:
+    with (
+        closing(Recorder(file)) as store,
+        Device(Recorder(file), retry_timer=retry_timer) as device,
+    ):
 
         def result() -> Result:
             device.flush()
@@ -273,8 +276,8 @@ def through_phyphox(folder: Path, url: str, moments: list[Moment]) -> Result:
         intake = Intake(store, "phyphox", clock=clock)
         app = PhyphoxApp(moments)
         stack.callback(app.close)
-        waiting = Waiting(base=0.001, longest=0.001)
-        phone = PhyphoxPhone("127.0.0.1", app.port, intake, waiting, period=0.0)
+        retry_timer = RetryTimer(base=0.001, longest=0.001)
+        phone = PhyphoxPhone("127.0.0.1", app.port, intake, retry_timer, period=0.0)
         label = None
         while app.now < len(moments):
             ahead = moments[app.now : app.now + 500]

@@ -50,7 +50,7 @@ class Front:
         self._open: set[socket.socket] = set()
         self.url = f"https://localhost:{self._listening.getsockname()[1]}"
         self.heard: Counter[str] = Counter()
-        self.refused: Counter[str] = Counter()
+        self.rejected: Counter[str] = Counter()
 
     def show(self, name: str) -> None:
         """Use this certificate from now on, also for open connections."""
@@ -86,7 +86,7 @@ class Front:
                 self._open.add(secured)
                 self._relay(name, secured, behind)
         except OSError:
-            self.refused[name] += 1
+            self.rejected[name] += 1
         finally:
             self._open.discard(plain)
 
@@ -170,7 +170,7 @@ def test_a_certificate_that_becomes_wrong(
         before = participant.collected()
         participant.until(partial(has_more, participant, before))
         assert front.heard[wrong] == 0
-        assert front.refused[wrong] > 0
+        assert front.rejected[wrong] > 0
         front.show("renewed")
     participant.until_applied(participant.applied() + 1)
     assert front.heard["renewed"] > 0

@@ -1,4 +1,4 @@
-"""Joining from a phone: what is read, what is agreed to, and what is refused."""
+"""Joining from a phone: what is read, what is agreed to, and what is rejected."""
 
 import re
 
@@ -71,7 +71,7 @@ def test_everything_to_know_can_be_read_without_scripts(browse: Browse, server: 
     expect(page.locator("#part-title")).to_be_hidden()
 
 
-def test_a_text_that_does_not_match_its_hash_is_refused(browse: Browse, server: Portal) -> None:
+def test_a_text_that_does_not_match_its_hash_is_rejected(browse: Browse, server: Portal) -> None:
     page = browse(server, "phone-light")
 
     def forge(route: Route) -> None:
@@ -190,8 +190,8 @@ def test_a_program_that_was_changed_on_the_way_does_not_run(
 ) -> None:
     page = browse(server, "phone-light")
     watch.expect("console error: .*integrity.*")
-    refused: list[str] = []
-    page.on("console", lambda said: refused.append(said.text) if said.type == "error" else None)
+    rejected: list[str] = []
+    page.on("console", lambda said: rejected.append(said.text) if said.type == "error" else None)
 
     def change(route: Route) -> None:
         answer = route.fetch()
@@ -200,5 +200,5 @@ def test_a_program_that_was_changed_on_the_way_does_not_run(
     page.route("**/web/joined.js*", change)
     page.goto("/join/moving", wait_until="networkidle")
     assert page.evaluate("globalThis.otherProgram ?? false") is False
-    assert any("integrity" in words and "joined.js" in words for words in refused)
+    assert any("integrity" in words and "joined.js" in words for words in rejected)
     expect(page.get_by_role("button", name="Agree and take part")).to_be_disabled()

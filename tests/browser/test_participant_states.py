@@ -73,7 +73,7 @@ def test_terms_without_privacy_cannot_be_agreed_to(
     participant.tap("Resume")
     participant.view("terms")
     expect(page.get_by_text("does not go on without privacy")).to_be_visible()
-    # What the device refuses is not offered.
+    # What the device rejects is not offered.
     expect(page.locator("#agree-again")).to_be_hidden()
     expect(page.locator("#limit-form")).to_be_hidden()
 

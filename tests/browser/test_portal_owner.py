@@ -311,9 +311,9 @@ def invite_and_revoke(page: Page, visitor: Page, portal: Portal) -> None:
         expect(page.locator(".notice")).to_contain_text("The device is excluded.")
         page.locator("summary", has_text=re.compile("^1 device$")).click()
         expect(devices.locator("> tr > td:not(.name)").first).to_have_text("revoked")
-        refused = wire.call("POST", "/v1/tasks/steps/checkins", directed(task, device), token)
-        assert refused.status == 403
-        assert problem_kind(refused) == "revoked"
+        rejected = wire.call("POST", "/v1/tasks/steps/checkins", directed(task, device), token)
+        assert rejected.status == 403
+        assert problem_kind(rejected) == "revoked"
 
 
 def export(page: Page) -> None:

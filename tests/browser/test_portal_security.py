@@ -1,4 +1,4 @@
-"""The portal's headers, what it tells about participants, and what it refuses."""
+"""The portal's headers, what it tells about participants, and what it rejects."""
 
 import gzip
 import hashlib
@@ -49,7 +49,7 @@ def test_pictures_run_nothing(wire: Wire, path: str) -> None:
     assert headers["x-content-type-options"] == "nosniff"
 
 
-def test_a_script_from_anywhere_is_refused(desktop: Page, watch: Watch) -> None:
+def test_a_script_from_anywhere_is_rejected(desktop: Page, watch: Watch) -> None:
     desktop.goto("/")
     watch.expect("inline script violates the following Content Security Policy directive")
     desktop.evaluate(

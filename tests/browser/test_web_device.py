@@ -21,7 +21,7 @@ pytestmark = pytest.mark.xdist_group("tabs")
 HELPERS = """() => {
     globalThis.X = [0.1, 0.2, 0.3, 0.4];
     globalThis.LABELS = ["still", "walk", "run"];
-    globalThis.soon = () => ({ waiting: new web.Waiting({ base: 0 }) });
+    globalThis.soon = () => ({ retryTimer: new web.RetryTimer({ base: 0 }) });
     globalThis.fill = async (n) => {
         const outcomes = [];
         for (let i = 0; i < n; i++) outcomes.push(await device.add(X, LABELS[i % 3]));
@@ -40,8 +40,8 @@ HELPERS = """() => {
 
 JOIN = "globalThis.device = await web.Device.join(task, { ...soon(), ...given });"
 JOIN_FOR_EVER = """
-    const waiting = new web.Waiting({ clock: () => 0 });
-    globalThis.device = await web.Device.join(task, { waiting });
+    const retryTimer = new web.RetryTimer({ clock: () => 0 });
+    globalThis.device = await web.Device.join(task, { retryTimer });
 """
 """With a clock that stands still no wait ends by itself."""
 
@@ -244,10 +244,10 @@ def test_changed_terms_get_nothing_until_agreed(profile: Tabs, page: Page, serve
     assert run(other, "return fill(3);")[-1] == "checked in"
     assert run(other, "return device.terms.privacy.epsilon;") == 0.5
     assert version(server, profile.task) == 2
-    # A sample that says which terms it was taken under is refused under others.
+    # A sample that says which terms it was taken under is rejected under others.
     kept = look(other)["samples"]
-    refusal = "return device.add(X, 'still', 'another hash').catch((error) => error.name);"
-    assert run(other, refusal) == "TermsChanged"
+    rejection = "return device.add(X, 'still', 'another hash').catch((error) => error.name);"
+    assert run(other, rejection) == "TermsChanged"
     assert look(other)["samples"] == kept
 
 
@@ -301,11 +301,11 @@ def test_only_what_was_shown_is_agreed_to(profile: Tabs, page: Page) -> None:
             return { ...view, terms, terms_sha256: await web.termsHash(terms) };
         };
         device = await web.Device.open(task, { transport: http });
-        const refusal = (error) => error.name;
+        const rejection = (error) => error.name;
         const shown = await device.currentTerms();
-        const changed = await device.agree(shown.termsSha256).catch(refusal);
+        const changed = await device.agree(shown.termsSha256).catch(rejection);
         calls = 0;
-        const unseen = await device.agree().catch(refusal);
+        const unseen = await device.agree().catch(rejection);
         const kept = pinned() === joined;
         calls = 0;
         await device.agree(shown.termsSha256);
@@ -337,8 +337,8 @@ def test_samples_that_do_not_fit_new_terms_are_not_mixed_in(
 
 @pytest.mark.parametrize("options", [{"privacy__epsilon": float("inf")}], indirect=True)
 def test_no_privacy_must_be_accepted_by_name(profile: Tabs, page: Page) -> None:
-    refused = "return web.Device.join(task).catch((error) => error.message);"
-    assert "NOT PRIVATE" in run(page, refused)
+    rejected = "return web.Device.join(task).catch((error) => error.message);"
+    assert "NOT PRIVATE" in run(page, rejected)
     assert run(page, "return (await web.Device.open(task)) ?? null;") is None
     run(page, JOIN, {"acceptNoPrivacy": True})
     assert run(page, "return fill(3);")[-1] == "checked in"
@@ -392,8 +392,8 @@ def test_jitter_hides_when_a_minibatch_became_full(profile: Tabs, page: Page) ->
     found = run(page, """
         let now = 0;
         const chance = { below: (n) => n / 4 };
-        const waiting = new web.Waiting({ jitter: 1000, clock: () => now, chance });
-        globalThis.device = await web.Device.join(task, { waiting });
+        const retryTimer = new web.RetryTimer({ jitter: 1000, clock: () => now, chance });
+        globalThis.device = await web.Device.join(task, { retryTimer });
         const early = [...(await fill(4)), device.wait];
         now = 250;
         return [early, await device.sync()];

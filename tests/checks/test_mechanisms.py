@@ -216,7 +216,7 @@ restless.calls = 0  # type: ignore[attr-defined]
         (Changed(direction(), reading(counted_twice)), "errors must be"),
         (Changed(noise(LAPLACE), reading(forgetful)), "labels must be 3"),
         (Changed(direction(), reading(spread)), "label 0 must be"),
-        (Changed(noise(LAPLACE, math.inf), {"make_payload": whatever}), "must be refused"),
+        (Changed(noise(LAPLACE, math.inf), {"make_payload": whatever}), "must be rejected"),
         (Changed(noise(LAPLACE), {"make_payload": whatever}), "nothing may be drawn"),
         (Changed(direction(checkins=3), {"make_payload": whatever}), "nothing may be drawn"),
         (Changed(noise(GAUSSIAN), {"make_payload": drawn_first}), "nothing may be drawn"),

@@ -51,7 +51,7 @@ class Ran:
         assert self.code == 0, self
         assert self.out.count("\n") == 1, self.out
         assert self.out.endswith("\n")
-        document = json.loads(self.out, parse_constant=_refuse)
+        document = json.loads(self.out, parse_constant=_reject)
         assert isinstance(document, dict)
         return document
 
@@ -75,7 +75,7 @@ class Ran:
         return [line.removeprefix("crowdml: ") for line in lines]
 
 
-def _refuse(constant: str) -> Any:
+def _reject(constant: str) -> Any:
     raise AssertionError(f"{constant} is not JSON")
 
 

@@ -68,7 +68,7 @@ def bytes_of(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("command", SERVERS)
-def test_a_server_command_refuses_a_device_file(files: Here, command: str) -> None:
+def test_a_server_command_rejects_a_device_file(files: Here, command: str) -> None:
     before = bytes_of(files.folder)
     if command.startswith("restore"):
         create("sqlite:///other.db", make_task())
@@ -92,7 +92,7 @@ def test_a_command_makes_no_database(files: Here, command: str) -> None:
 
 
 @pytest.mark.parametrize("command", [each for each in DEVICES if "join" not in each])
-def test_a_device_command_refuses_a_database(files: Here, command: str) -> None:
+def test_a_device_command_rejects_a_database(files: Here, command: str) -> None:
     before = bytes_of(files.folder)
     said = files(*command.split(), "--file", "server.db").error()
     assert said == "server.db is another database. Name a device file."

@@ -29,8 +29,8 @@ def test_the_contract(quick: Here, file: Path) -> None:
 def test_a_file_from_standard_input(quick: Here, file: Path) -> None:
     arguments = ("plan", "-", *CROWD, "--json")
     assert quick(*arguments, typed=STEPS).json() == quick("plan", file, *CROWD, "--json").json()
-    refused = quick(*arguments, "--write", typed=STEPS).error()
-    assert "--write needs a task file to write to, found standard input" in refused
+    rejected = quick(*arguments, "--write", typed=STEPS).error()
+    assert "--write needs a task file to write to, found standard input" in rejected
 
 
 def test_what_the_file_itself_gives(quick: Here, file: Path) -> None:

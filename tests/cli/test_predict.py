@@ -119,7 +119,7 @@ def test_as_one_object(predict: Here) -> None:
          "missing, found 'z'."),
     ],
 )  # fmt: skip
-def test_lines_that_are_refused(predict: Here, lines: str, sentence: str) -> None:
+def test_lines_that_are_rejected(predict: Here, lines: str, sentence: str) -> None:
     ran = predict("predict", "modes.npz", "--source", "-", typed=lines)
     assert (ran.code, ran.err.rstrip("\n")) == (1, f"crowdml: {sentence}")
 

@@ -108,7 +108,7 @@ def test_a_port_that_is_taken(quick: Here) -> None:
     assert sentence.endswith("Choose another --port or --host.")
 
 
-def test_what_is_refused(quick: Here, tmp_path: Path) -> None:
+def test_what_is_rejected(quick: Here, tmp_path: Path) -> None:
     port = free_port()
     beyond = quick("serve", "--port", port, "--host", "0.0.0.0").error()
     assert "plain HTTP is for loopback only, found host 0.0.0.0" in beyond

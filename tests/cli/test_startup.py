@@ -37,7 +37,7 @@ def test_the_version_needs_no_library(tmp_path: Path) -> None:
 def test_help_loads_no_command(tmp_path: Path) -> None:
     modules = loaded(tmp_path, "--help")
     assert not modules & {
-        f"crowdml.cli.{entry.place.partition(':')[0]}" for entry in COMMANDS.values()
+        f"crowdml.cli.{entry.target.partition(':')[0]}" for entry in COMMANDS.values()
     }
     assert not modules & {"msgspec", "numpy", "sqlalchemy"}
 

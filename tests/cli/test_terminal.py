@@ -62,7 +62,7 @@ def test_every_command_of_a_device(quick: Here, trickster: tuple[Trickster, str]
     for start in ("Activity", "to learn", "motion", "walk"):
         assert start + SPELT in joined.replace("\n", "")
     run = ("device", "run", "--source", "-", "--wait", 0.01)
-    assert f"the server refused: no{SPELT}" in shown(quick(*run, typed=3 * ROW))
+    assert f"the server rejected it: no{SPELT}" in shown(quick(*run, typed=3 * ROW))
     assert f"no{SPELT}" in shown(quick("device", "leave", "--keep"))
     shown(quick("device", "ledger"))
     quick("device", "join", link, "--yes", "--file", "other")
@@ -71,7 +71,7 @@ def test_every_command_of_a_device(quick: Here, trickster: tuple[Trickster, str]
     assert f"the task is over for this device: no{SPELT}" in over
 
 
-def test_a_refusal_in_the_ledger(quick: Here, trickster: tuple[Trickster, str]) -> None:
+def test_a_rejection_in_the_ledger(quick: Here, trickster: tuple[Trickster, str]) -> None:
     puppet, link = trickster
     quick("device", "join", link, "--yes").said()
     model = msgspec.json.encode(puppet.memory.checkout("t").checkout)

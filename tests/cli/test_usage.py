@@ -120,7 +120,7 @@ def test_without_a_command_there_is_help(quick: Here, arguments: list[str]) -> N
     assert "Commands" in ran.out + ran.err
 
 
-def test_what_a_system_refuses_is_one_line(quick: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_system_rejects_is_one_line(quick: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check a name that is too long for a folder, and a lack of memory."""
     error = quick("device", "ledger", "--file", "x" * 300).error()
     assert error == f"File name too long: {'x' * 300}"

@@ -26,7 +26,7 @@ SUBJECT = """async ([batch, cost]) => {
             this.device = await web.Device.join(task, { ...this.options(), ...limits });
         },
         options() {
-            return { waiting: new web.Waiting({ clock: () => this.now }) };
+            return { retryTimer: new web.RetryTimer({ clock: () => this.now }) };
         },
         async feed(n) {
             const labels = ["still", "walk", "run"];
@@ -72,12 +72,12 @@ SUBJECT = """async ([batch, cost]) => {
         },
         async agree() {
             const shown = this.device.currentTerms();
-            await shown.then((shown) => this.device.agree(shown.termsSha256)).catch(this.refused);
+            await shown.then((shown) => this.device.agree(shown.termsSha256)).catch(this.rejected);
         },
         async raiseLimit(perDevice) {
-            await this.device.setLimits({ perSample: cost, perDevice }).catch(this.refused);
+            await this.device.setLimits({ perSample: cost, perDevice }).catch(this.rejected);
         },
-        refused(error) {
+        rejected(error) {
             if (!(error instanceof web.CrowdmlError)) throw error;
         },
         async look() {

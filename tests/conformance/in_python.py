@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from crowdml.device import Account, Device, DeviceStore, Outcome, Waiting
+from crowdml.device import Account, Device, DeviceStore, Outcome, RetryTimer
 from crowdml.device.membership import ALL_MADE, COPIED, LEFT
 from crowdml.device.storage.account import FILE
 from crowdml.errors import CrowdmlError
@@ -32,17 +32,17 @@ class PythonDevice:
         self.now = 0.0
         self._device: Device | None = None
 
-    def _waiting(self) -> Waiting:
-        return Waiting(clock=lambda: self.now, sleep=self.advance)
+    def _retry_timer(self) -> RetryTimer:
+        return RetryTimer(clock=lambda: self.now, sleep=self.advance)
 
     def advance(self, seconds: float) -> None:
         self.now += seconds
 
     def join(self, limit: float | None = None) -> None:
         limits = Limits(COST, limit) if limit else None
-        self.waiting = self._waiting()
+        self.retry_timer = self._retry_timer()
         self._device = Device.join(
-            self.url, self.scene.name, file=self.file, waiting=self.waiting, limits=limits
+            self.url, self.scene.name, file=self.file, retry_timer=self.retry_timer, limits=limits
         )
 
     @property
@@ -64,8 +64,8 @@ class PythonDevice:
     def open(self) -> None:
         """Open the file as a new process does."""
         self.close()
-        self.waiting, self._device = self._waiting(), None
-        self._device = Device(DeviceStore(self.file), waiting=self.waiting)
+        self.retry_timer, self._device = self._retry_timer(), None
+        self._device = Device(DeviceStore(self.file), retry_timer=self.retry_timer)
 
     def start(self) -> None:
         self.device.close()
@@ -91,7 +91,7 @@ class PythonDevice:
         self.device.leave()
 
     def wait(self) -> float:
-        return self.waiting.seconds
+        return self.retry_timer.seconds
 
     def look(self) -> Seen:
         device, n_sent = self.device, len(self.device.account.statement.entries)
@@ -105,8 +105,8 @@ class PythonDevice:
         if device.ended:
             kept = {ALL_MADE: "all check-ins made", COPIED: "copied", None: "task finished"}
             return kept.get(device.identity.ended, "revoked")
-        if self.waiting.seconds:
-            return HELD[self.waiting.why]
+        if self.retry_timer.seconds:
+            return HELD[self.retry_timer.reason]
         room = device.identity.limits.per_device - device.ledger.epsilon_spent
         if device.n_samples >= BATCH and room < COST:
             return "at the limit"

@@ -8,7 +8,7 @@ from playwright.sync_api import Page
 from crowdml import one_file_device as standalone
 from crowdml.device.exchange import KEEP_AFTER
 from crowdml.device.membership import GIVE_UP_ON
-from crowdml.device.waiting import SLOT
+from crowdml.device.retry_timer import SLOT
 from crowdml.protocol import PROBLEMS, State
 from tests.conformance.conftest import DEVICES, Perform, every_device
 from tests.conformance.in_browser import BrowserDevice
@@ -129,7 +129,7 @@ def test_cell(
 @pytest.mark.parametrize(
     ("device", "state", "event", "row"), parameters({"collecting": TABLE["checkout"]})
 )
-def test_a_refused_check_out(
+def test_a_rejected_check_out(
     perform: Perform, stage: Stage, device: str, state: str, event: str, row: str
 ) -> None:
     """Check that nothing is sent before there is a model: samples stay samples."""
@@ -172,12 +172,12 @@ def test_what_a_task_says_of_itself(
     assert subject.look() == Seen("collecting", 0, None, 1)
 
 
-def test_one_slot_and_one_list_of_refusals_for_all(page: Page) -> None:
+def test_one_slot_and_one_list_of_rejections_for_all(page: Page) -> None:
     """Check that each language states the constants once, under the same name."""
     assert (
         SLOT
         == standalone.SLOT
-        == page.evaluate("import('/web/device/waiting.js').then((m) => m.SLOT)")
+        == page.evaluate("import('/web/device/retry_timer.js').then((m) => m.SLOT)")
     )
     lists = page.evaluate(
         "import('/web/device/device.js').then((m) => [m.GIVE_UP_ON, m.KEEP_AFTER])"
@@ -237,8 +237,8 @@ def test_every_cell_is_there_once() -> None:
     assert len(STATES) == 10
     for part in TABLE["cells"].values():
         assert sorted(event for event, _ in cells(part)) == sorted(EVENTS)
-    refusals = [event for event in ANSWERS if event not in ("applied", "duplicate")]
-    assert sorted(event for event, _ in cells(TABLE["checkout"])) == sorted(refusals)
+    rejections = [event for event in ANSWERS if event not in ("applied", "duplicate")]
+    assert sorted(event for event, _ in cells(TABLE["checkout"])) == sorted(rejections)
     assert sorted(event for event, _ in cells(TABLE["last"])) == sorted(ANSWERS)
 
 

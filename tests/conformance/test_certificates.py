@@ -48,9 +48,9 @@ def one_sentence(subject: PythonDevice | OneFileDevice, join: bool = False, pin:
         assert subject.code == 1
         (said,) = subject.said.splitlines()
         return said
-    with pytest.raises(Untrusted) as refused:
+    with pytest.raises(Untrusted) as rejected:
         join_pinned(subject, pin) if join else subject.feed(BATCH)
-    return str(refused.value)
+    return str(rejected.value)
 
 
 def join_pinned(subject: PythonDevice | OneFileDevice, pin: str) -> None:
@@ -59,9 +59,9 @@ def join_pinned(subject: PythonDevice | OneFileDevice, pin: str) -> None:
         link = f"{subject.url}/join/{subject.scene.name}"
         subject.run("join", link, "--yes", *(["--fingerprint", pin] if pin else []))
         return
-    subject.waiting = subject._waiting()
+    subject.retry_timer = subject._retry_timer()
     subject._device = Device.join(
-        subject.url, subject.scene.name, file=subject.file, waiting=subject.waiting,
+        subject.url, subject.scene.name, file=subject.file, retry_timer=subject.retry_timer,
         fingerprint=pin or None,
     )  # fmt: skip
 

@@ -85,7 +85,7 @@ def test_a_memory_without_its_record_sends_nothing(
         subject.feed(BATCH)
     subject.scene.heard.clear()
     subject.lose_record()
-    assert "join again" in _refusal(subject)
+    assert "join again" in _rejection(subject)
     assert subject.scene.heard == []
     subject.leave()
     subject.join()
@@ -93,14 +93,14 @@ def test_a_memory_without_its_record_sends_nothing(
     assert sent(subject.scene)
 
 
-def _refusal(subject: Subject) -> str:
+def _rejection(subject: Subject) -> str:
     if isinstance(subject, OneFileDevice):
         subject.feed(BATCH)
         assert subject.code == 1
         return subject.said.splitlines()[-1]
-    with pytest.raises((DeviceError, InPage)) as refused:
+    with pytest.raises((DeviceError, InPage)) as rejected:
         subject.feed(BATCH)
-    return str(refused.value)
+    return str(rejected.value)
 
 
 @every_device

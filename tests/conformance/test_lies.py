@@ -17,7 +17,7 @@ from tests.device.puppet import Answer
 from tests.support.servers import make_task
 
 OTHER = make_task(privacy__mechanism="direction").terms.text
-REFUSALS = (CrowdmlError, AssertionError, InPage)
+REJECTIONS = (CrowdmlError, AssertionError, InPage)
 
 
 def floats(*values: float) -> str:
@@ -42,7 +42,7 @@ def test_terms_that_are_not_what_they_say(
 ) -> None:
     subject = perform(device, stage.scene())
     subject.scene.lies = view
-    with pytest.raises(REFUSALS):
+    with pytest.raises(REJECTIONS):
         subject.join()
     assert subject.scene.heard == []
     subject.scene.lies = {}
@@ -65,7 +65,7 @@ def test_names_that_make_no_sense(
 ) -> None:
     subject = perform(device, stage.scene())
     subject.scene.says("devices", (201, {}, json.dumps(enrolled).encode()))
-    with pytest.raises(REFUSALS):
+    with pytest.raises(REJECTIONS):
         subject.join()
     del subject.scene.raw["devices"]
     subject.join()
@@ -113,10 +113,10 @@ RAW: dict[str, Answer] = {
     "no content": (204, {}, b""),
     "a redirect": (307, {"Location": "http://127.0.0.1:9/"}, b""),
     "another redirect": (302, {"Location": "/v1/tasks/activity"}, b"{}"),
-    "a list that refuses": (400, {}, b"[]"),
+    "a rejection, a list": (400, {}, b"[]"),
     "a type that is not a text": (400, {}, b'{"type": ["urn:crowdml:problem:revoked"]}'),
-    "a refusal, not UTF-8": (418, {}, b'{"type": "\xff"}'),
-    "a refusal, nested": (418, {}, b'{"type": ' + b"[" * 5000),
+    "a rejection, not UTF-8": (418, {}, b'{"type": "\xff"}'),
+    "a rejection, nested": (418, {}, b'{"type": ' + b"[" * 5000),
     "a fault, not UTF-8": (500, {}, b'{"type": "\xff"}'),
     "a fault": (500, {}, b'{"type": "urn:crowdml:problem:invalid-request"}'),
     "a fault that revokes": (502, {}, b'{"type": "urn:crowdml:problem:revoked"}'),

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from crowdml.device import CheckedOut, Device, Waiting
+from crowdml.device import CheckedOut, Device, RetryTimer
 from crowdml.errors import Rejected
 from crowdml.learnt import LearntModel, write_model
 from crowdml.privacy import Role, SystemChance
@@ -142,7 +142,7 @@ def join(
     **options: Any,
 ) -> Device:
     """Join the server in memory with a device that retries without waiting."""
-    options.setdefault("waiting", Waiting(base=0.0, slot=0.0))
+    options.setdefault("retry_timer", RetryTimer(base=0.0, slot=0.0))
     return Device.join(
         "https://crowd.example", transport.task_view.name, file=file,
         transport=transport, on_step=on_step, **options,

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from crowdml.device import Device, DeviceStore, Outcome, RightCount, Waiting
+from crowdml.device import Device, DeviceStore, Outcome, RetryTimer, RightCount
 from crowdml.errors import (
     DeviceError,
     InvalidInput,
@@ -189,7 +189,7 @@ def test_terms_that_make_no_sense_are_not_joined(
     ],
     ids=lambda value: str(value).partition(" at ")[0],
 )  # fmt: skip
-def test_a_bad_sample_is_refused_and_not_kept(device: Device, x: object, y: object) -> None:
+def test_a_bad_sample_is_rejected_and_not_kept(device: Device, x: object, y: object) -> None:
     with pytest.raises(InvalidSample):
         device.add(x, y)  # type: ignore[arg-type]
     assert device.n_samples == 0
@@ -279,22 +279,22 @@ def test_after_an_outage_one_check_in_holds_all_samples(
 
 
 def test_flush_waits_no_longer_than_asked(file: Path, transport: MemoryTransport) -> None:
-    waiting = Waiting()
-    with join(file, transport, waiting=waiting) as device:
+    retry_timer = RetryTimer()
+    with join(file, transport, retry_timer=retry_timer) as device:
         transport.down = Unreachable("no network")
         fill(device, 3)
         assert device.flush(seconds=0.1) is Outcome.WAITING
         transport.down = None
-        waiting.clear()
+        retry_timer.clear()
         assert device.flush(seconds=5) is Outcome.CHECKED_IN
 
 
 def test_jitter_hides_when_a_minibatch_became_full(file: Path, transport: MemoryTransport) -> None:
     now = [0.0]
-    waiting = Waiting(jitter=100.0, clock=lambda: now[0])
-    with join(file, transport, waiting=waiting) as device:
+    retry_timer = RetryTimer(jitter=100.0, clock=lambda: now[0])
+    with join(file, transport, retry_timer=retry_timer) as device:
         outcomes = fill(device, 3)
-        wait = waiting.seconds
+        wait = retry_timer.seconds
         assert 0 <= wait <= 100
         # A draw of exactly 0 has a probability of 1e-6 and is not a fault.
         assert outcomes[-1] is (Outcome.WAITING if wait else Outcome.CHECKED_IN)
@@ -692,9 +692,9 @@ def test_one_check_in_for_the_whole_person(file: Path) -> None:
     (message,) = transport.directed
     mechanism = task.terms.mechanism()
     assert isinstance(mechanism, DirectionMechanism)
-    place = CheckinKey(message.terms, device.identity.device, 1)
-    mechanism.check(message, place)
-    role = mechanism.roles.of(place)
+    key = CheckinKey(message.terms, device.identity.device, 1)
+    mechanism.check(message, key)
+    role = mechanism.roles.of(key)
     assert event == DirectionEvent(1, role, 4.0)
     assert set(json.loads(transport.bodies[0])) == {
         "id", "version", "terms", "number", FIELDS[role]
@@ -708,15 +708,15 @@ def test_an_event_is_made_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> N
     spent: list[object] = []
     make, draw, write = DirectionMechanism.event, Roles.of, DirectionMechanism.make_payload
 
-    def event(self: DirectionMechanism, n_samples: int, place: CheckinKey) -> DirectionEvent:
-        found = make(self, n_samples, place)
-        if place.device:  # Terms ask what a check-in of nobody would cost.
+    def event(self: DirectionMechanism, n_samples: int, key: CheckinKey) -> DirectionEvent:
+        found = make(self, n_samples, key)
+        if key.device:  # Terms ask what a check-in of nobody would cost.
             made.append(found)
         return found
 
-    def of(self: Roles, place: CheckinKey) -> Role:
-        found = draw(self, place)
-        if place.device:
+    def of(self: Roles, key: CheckinKey) -> Role:
+        found = draw(self, key)
+        if key.device:
             drawn.append(found)
         return found
 
@@ -802,8 +802,8 @@ def test_when_it_is_sent_does_not_tell_how_long_it_took(
     def sleep(seconds: float) -> None:
         now[0] += seconds
 
-    waiting = Waiting(clock=lambda: now[0], sleep=sleep)
-    with join(file, transport, on_step=step, waiting=waiting) as device:
+    retry_timer = RetryTimer(clock=lambda: now[0], sleep=sleep)
+    with join(file, transport, on_step=step, retry_timer=retry_timer) as device:
         fill(device, 3)
     assert steps["stored"] - steps["checked out"] == pytest.approx(took)
     assert steps["sent"] - steps["checked out"] == pytest.approx(slots * 0.05)
@@ -895,7 +895,7 @@ def test_readings_by_name_in_their_own_units(file: Path) -> None:
         ([175.0, None], "'warmth' must have a number in every sample"),
     ],
 )
-def test_readings_that_are_refused(file: Path, readings: Any, words: str) -> None:
+def test_readings_that_are_rejected(file: Path, readings: Any, words: str) -> None:
     with join(file, MemoryTransport(make_task(**ROOM))) as device:
         with pytest.raises(InvalidSample, match=words):
             device.predict(readings)

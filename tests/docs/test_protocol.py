@@ -194,7 +194,7 @@ def test_every_field_of_every_mechanism() -> None:
     assert len(MECHANISMS) == 3
 
 
-# The example of places, codewords, roles and coins
+# The example of keys, codewords, roles and coins
 
 
 def shown(name: str) -> str:
@@ -203,12 +203,12 @@ def shown(name: str) -> str:
     return str(found)
 
 
-PLACE = CheckinKey(shown("terms hash"), shown("device"), int(shown("number")))
+KEY = CheckinKey(shown("terms hash"), shown("device"), int(shown("number")))
 
 
 def test_the_example_of_a_codeword() -> None:
-    assert PLACE.terms_sha256 == terms_hash("{}")
-    text = "\n".join(map(str, PLACE))
+    assert KEY.terms_sha256 == terms_hash("{}")
+    text = "\n".join(map(str, KEY))
     digest = hashlib.sha256(text.encode()).digest()
     assert shown("SHA-256") == digest.hex()
     keys = [int.from_bytes(digest[at : at + 4], "little") for at in (0, 4)]
@@ -222,10 +222,10 @@ def test_the_example_of_a_codeword() -> None:
         mixed = int(found[1], 16)
         assert bytes.fromhex(found[2]) == mixed.to_bytes(4, "little")
         numbers += map(int, found[3].split())
-    whole = Codebook(4 * r, PLACE).codeword(7).tolist()
+    whole = Codebook(4 * r, KEY).codeword(7).tolist()
     assert numbers == whole
     v = [int(number) for number in shown("v_7").split()]
-    assert v == numbers[:d] == Codebook(d, PLACE).codeword(7).tolist()
+    assert v == numbers[:d] == Codebook(d, KEY).codeword(7).tolist()
     assert v == list(standalone.codebook(text, d, 8))[7]
 
 
@@ -234,7 +234,7 @@ def test_the_examples_of_roles() -> None:
     assert {example_of_a_role(name) for name in ROLES} == set(Role)
 
 
-ROLES = {"role": PLACE.number, "role of 13": 13, "role of 16": 16}
+ROLES = {"role": KEY.number, "role of 13": 13, "role of 16": 16}
 
 
 def example_of_a_role(name: str) -> Role:
@@ -242,12 +242,12 @@ def example_of_a_role(name: str) -> Role:
     pattern = rf"bytes (.*), (\d+) of 4294967296: {shares} it (trains|evaluates|counts)"
     found = re.fullmatch(pattern, shown(name))
     assert found is not None
-    place = PLACE._replace(number=ROLES[name])
-    text = "\n".join(map(str, place)) + "\nrole"
+    key = KEY._replace(number=ROLES[name])
+    text = "\n".join(map(str, key)) + "\nrole"
     drawn = hashlib.sha256(text.encode()).digest()[:4]
     assert bytes.fromhex(found[1]) == drawn
     assert int(found[2]) == int.from_bytes(drawn, "little")
-    role = Roles(float(found[3]), float(found[4])).of(place)
+    role = Roles(float(found[3]), float(found[4])).of(key)
     assert found[5] == f"{role}s"
     return role
 
@@ -267,9 +267,9 @@ def test_the_example_of_a_reading() -> None:
         choice = mechanism.choice_of(role)
         said = f"P = {choice.likely:.4f} and Q = {choice.unlikely:.4f} for `{field}`"
         assert said in PROTOCOL.replace("\n", " ")
-    wrong, right = (mechanism.read(DirectionMessage(1, wrong=n), PLACE).errors for n in (1, 0))
+    wrong, right = (mechanism.read(DirectionMessage(1, wrong=n), KEY).errors for n in (1, 0))
     assert f"1 is read as {wrong:.3f} errors, and 0 as {right:.3f}".replace("-", "−") in PROTOCOL
-    sent, other, _ = mechanism.read(DirectionMessage(1, answer=0), PLACE).labels
+    sent, other, _ = mechanism.read(DirectionMessage(1, answer=0), KEY).labels
     said = f"is read as {sent:.3f} samples, and each other one as {other:.3f}".replace("-", "−")
     assert said in PROTOCOL.replace("\n", " ")
     for epsilon in (1.0, 4.0):

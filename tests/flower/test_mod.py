@@ -188,7 +188,7 @@ def test_how_an_app_fails_is_not_sent(
         (lambda: instruction(arrays=flwr_app.ArrayRecord()), "arrays of floats"),
     ],
 )
-def test_what_cannot_be_hidden_is_refused(
+def test_what_cannot_be_hidden_is_rejected(
     message: Callable[[], Any], reason: str, tmp_path: Path
 ) -> None:
     made = mod(tmp_path)
@@ -203,6 +203,6 @@ def test_what_cannot_be_hidden_is_refused(
     "settings",
     [{"epsilon": 0.0}, {"epsilon": 50.0}, {"rounds": 0}, {"clipping_norm": 0.0}],
 )
-def test_wrong_settings_are_refused(settings: dict[str, Any], tmp_path: Path) -> None:
+def test_wrong_settings_are_rejected(settings: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(InvalidInput):
         mod(tmp_path, **settings)

@@ -141,7 +141,7 @@ def one_file_terms(data: bytes) -> None:
 def one_file_model(data: bytes) -> None:
     """Read what the one-file device checks out, in the JSON of the answer."""
     terms = one_file_device.Terms(DIRECTED.text, "activity")
-    asked = SimpleNamespace(terms=terms, server=SimpleNamespace(), place=lambda number: "place")
+    asked = SimpleNamespace(terms=terms, server=SimpleNamespace(), checkin_key=lambda number: "key")
     answer = {"Crowdml-Terms": terms.sha256}
     with contextlib.suppress(ValueError, RecursionError):  # as `Server.call` does
         document = one_file_device.read_json(data)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import sqlalchemy as sa
 
-from crowdml.device import Device, Waiting
+from crowdml.device import Device, RetryTimer
 from crowdml.privacy import Limits
 from crowdml.server import Store
 from crowdml.server.database import schema
@@ -38,7 +38,7 @@ def crowd(server: Portal, folder: Path) -> Iterator[list[Device]]:
             file=folder / f"{number}.device",
             fingerprint=server.fingerprint,
             limits=Limits(1.0, 1e9),
-            waiting=Waiting(base=0.05, longest=0.2),
+            retry_timer=RetryTimer(base=0.05, longest=0.2),
         )
         for number in range(DEVICES)
     ]

@@ -204,9 +204,9 @@ def test_another_certificate_gets_nothing(start: Start, alone: Alone) -> None:
     server.fail_writes.unlink()
     pinned = alone.state
     alone.remember(pinned | {"fingerprint": "0" * 64})
-    refused = alone.feed()
-    assert refused.returncode == 1
-    assert refused.stderr.endswith("Do not go on.\n")
+    rejected = alone.feed()
+    assert rejected.returncode == 1
+    assert rejected.stderr.endswith("Do not go on.\n")
     assert (log_of(server), alone.state["outbox"]) == ([], pinned["outbox"])
     alone.remember(pinned)
     assert alone.feed().returncode == 0

@@ -57,7 +57,7 @@ class Client:
     number: int
     stop: threading.Event
     acknowledged: dict[str, int] = field(default_factory=dict)
-    refused: Counter[int] = field(default_factory=Counter)
+    rejected: Counter[int] = field(default_factory=Counter)
 
     def body(self, sent: int) -> bytes:
         seed = self.number * 1_000_000 + sent
@@ -84,7 +84,7 @@ class Client:
             return None
         if reply.status == 200:
             return int(reply.json()["version"])
-        self.refused[reply.status] += 1
+        self.rejected[reply.status] += 1
         return None
 
 
@@ -147,7 +147,7 @@ def hammer(
                 thread.join()
         version = max(v for client in clients for v in client.acknowledged.values())
         shown = [_shown(node, version) for node in nodes]
-    busy = {status for client in clients for status in client.refused}
+    busy = {status for client in clients for status in client.rejected}
     assert busy <= ({503} if n_nodes > 1 else set())
     _check(database, task, clients, shown)
 

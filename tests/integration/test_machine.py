@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from crowdml.checks.programs import MEMORY
-from crowdml.device import CheckedOut, Device, Waiting
+from crowdml.device import CheckedOut, Device, RetryTimer
 from crowdml.errors import Unreachable
 from crowdml.privacy import Role
 from crowdml.protocol import (
@@ -94,7 +94,7 @@ class Server:
     def call(
         self, method: str, path: str, token: str = "", body: bytes = b""
     ) -> tuple[bytes, dict[str, str]]:
-        """Return the answer and its headers; raise `Rejected` for a refusal."""
+        """Return the answer and its headers; raise `Rejected` for a rejection."""
         sent: list[dict[str, Any]] = []
 
         async def receive() -> dict[str, Any]:
@@ -198,7 +198,7 @@ class Story(RuleBasedStateMachine):
         return Device.join(
             "https://here", "activity", file=self.folder / f"{i}" / "device",
             accept_no_privacy=True, transport=self.networks[i],
-            waiting=Waiting(base=0.0, slot=0.0), on_step=on_step,
+            retry_timer=RetryTimer(base=0.0, slot=0.0), on_step=on_step,
         )  # fmt: skip
 
     @contextmanager

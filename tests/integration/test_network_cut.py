@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from crowdml.device import Device, Outcome, Waiting
+from crowdml.device import Device, Outcome, RetryTimer
 from tests.device.fakes import one_hot
 from tests.integration.crowd import FEATURES, PARITY, log_of, uses, without_noise
 from tests.support.servers import PATIENCE, Start
@@ -93,7 +93,7 @@ def test_a_device_goes_on_through_a_bad_network(start: Start, tmp_path: Path, se
             "activity",
             file=tmp_path / "device",
             accept_no_privacy=True,
-            waiting=Waiting(base=0.0),
+            retry_timer=RetryTimer(base=0.0),
         ) as device:
             device._membership.transport.close()
             proxy.cutting = True

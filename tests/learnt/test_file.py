@@ -143,7 +143,7 @@ def test_a_damaged_file_is_rejected_or_whole(kind: str) -> None:
     """
     data = write_model(learnt(KINDS["softmax"]), kind)
     rng = np.random.default_rng(0)
-    refused = 0
+    rejected = 0
     for _ in range(300):
         place = int(rng.integers(len(data)))
         changed = bytearray(data)
@@ -152,8 +152,8 @@ def test_a_damaged_file_is_rejected_or_whole(kind: str) -> None:
             try:
                 read_model(damaged, "model")
             except InvalidInput:
-                refused += 1
-    assert refused > 300
+                rejected += 1
+    assert rejected > 300
 
 
 def npz(**arrays: Any) -> bytes:

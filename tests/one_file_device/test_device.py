@@ -238,9 +238,9 @@ def test_rows_in_other_units_are_asked_about(alone: Alone, server: Process) -> N
 
 @pytest.mark.parametrize("name", ["laplace", "gaussian"])
 def test_other_mechanisms_are_for_the_package(alone: Alone, server: Process, name: str) -> None:
-    refused = alone.join(f"{server.url}/join/{name}", "--fingerprint", server.fingerprint)
-    assert refused.returncode == 1
-    assert refused.stderr == (
+    rejected = alone.join(f"{server.url}/join/{name}", "--fingerprint", server.fingerprint)
+    assert rejected.returncode == 1
+    assert rejected.stderr == (
         f"the task uses {name} noise: device.py supports only the mechanism direction. "
         "Install crowdml, as the join page shows.\n"
     )
@@ -307,10 +307,10 @@ def test_whom_it_trusts(alone: Alone, server: Process) -> None:
     ],
 )
 def test_where_it_does_not_go(alone: Alone, link: str, said: str) -> None:
-    refused = alone.join(link)
-    assert (refused.returncode, refused.stdout) == (1, "")
-    assert said in refused.stderr
-    assert "Traceback" not in refused.stderr
+    rejected = alone.join(link)
+    assert (rejected.returncode, rejected.stdout) == (1, "")
+    assert said in rejected.stderr
+    assert "Traceback" not in rejected.stderr
 
 
 def test_files_of_others_are_left_alone(alone: Alone, server: Process) -> None:
@@ -320,8 +320,8 @@ def test_files_of_others_are_left_alone(alone: Alone, server: Process) -> None:
     (database,) = [path for path in server.folder.iterdir() if path.suffix == ".db"]
     before, mode = database.read_bytes(), database.stat().st_mode
     database.chmod(0o644)
-    refused = alone.run("ledger", "--file", str(database))
-    assert (refused.returncode, "another program's file" in refused.stderr) == (1, True)
+    rejected = alone.run("ledger", "--file", str(database))
+    assert (rejected.returncode, "another program's file" in rejected.stderr) == (1, True)
     assert (database.read_bytes(), stat.S_IMODE(database.stat().st_mode)) == (before, 0o644)
     database.chmod(mode)
     alone.file.write_text("not a database at all, but long enough to be taken for one " * 99)
@@ -355,9 +355,9 @@ def test_nothing_on_the_terminal_is_obeyed(alone: Alone, scene: tuple[Scene, str
     assert r"\u202emotion\u202c" in shown.stdout
     document = {"type": "urn:crowdml:problem:revoked", "detail": f"gone{hidden}"}
     liar.says("devices", (403, {}, json.dumps(document).encode()))
-    refused = alone.join(link)
-    assert r"gone\x1b[8m" in refused.stderr
-    assert refused.stderr.replace("\n", "").isprintable()
+    rejected = alone.join(link)
+    assert r"gone\x1b[8m" in rejected.stderr
+    assert rejected.stderr.replace("\n", "").isprintable()
 
 
 def test_a_long_text_does_not_push_the_price_away(alone: Alone, scene: tuple[Scene, str]) -> None:
@@ -374,9 +374,9 @@ def test_no_header_is_no_consent(alone: Alone, scene: tuple[Scene, str]) -> None
     liar, link = scene
     alone.join(link)
     liar.says("model", (200, {}, b'{"version": 0, "state": "running", "parameters": ""}'))
-    refused = alone.feed(*["0.1,0.2,0.3,0.4,walk\n"] * 3)
-    assert refused.stderr == "the terms have changed. Leave, and read them anew.\n"
-    assert (refused.returncode, alone.buffered) == (7, 3)
+    rejected = alone.feed(*["0.1,0.2,0.3,0.4,walk\n"] * 3)
+    assert rejected.stderr == "the terms have changed. Leave, and read them anew.\n"
+    assert (rejected.returncode, alone.buffered) == (7, 3)
 
 
 # What it is made of

@@ -65,8 +65,8 @@ def model(case: dict[str, Any], **more: Any) -> Any:
 
 @pytest.mark.parametrize(("case", "expected"), vectors("codebooks"))
 def test_codebooks(case: dict[str, Any], expected: dict[str, Any]) -> None:
-    place = "{terms_sha256}\n{device}\n{number}".format(**case)
-    words = list(standalone.codebook(place, case["size"], case["directions"]))
+    key = "{terms_sha256}\n{device}\n{number}".format(**case)
+    words = list(standalone.codebook(key, case["size"], case["directions"]))
     assert [words[j] for j in case["which"]] == expected["codewords"]
     scores = np.array(words) @ np.array(case["u"])
     np.testing.assert_allclose(scores, expected["scores"], rtol=1e-5, atol=1e-5)
@@ -101,8 +101,8 @@ def test_errors_over_time_are_read(table: str, expected: Any) -> None:
 
 @pytest.mark.parametrize(("case", "expected"), vectors("roles"))
 def test_roles(case: dict[str, Any], expected: dict[str, Any]) -> None:
-    place = "{terms_sha256}\n{device}\n{number}".format(**case)
-    assert standalone.role_of(SimpleNamespace(**case), place) == expected["role"]  # type: ignore[arg-type]
+    key = "{terms_sha256}\n{device}\n{number}".format(**case)
+    assert standalone.role_of(SimpleNamespace(**case), key) == expected["role"]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("case", "expected"), vectors("choice"))
@@ -204,11 +204,11 @@ def test_messages(
     # The vectors leave out what has a default; a server does not.
     terms = standalone.Terms(Terms.parse(case["terms"]).text, "vectors")
     assert expected["loss"] == terms.epsilon
-    place = f"{terms_hash(case['terms'])}\n{case['device']}\n{case['number']}"
+    key = f"{terms_hash(case['terms'])}\n{case['device']}\n{case['number']}"
     draws(*map(int, case["draws"]))
     samples = list(zip(case["x"], case["y"], strict=True))
-    role = standalone.role_of(terms, place)
-    payload = standalone.make_payload(terms, place, case["w"], samples, role)
+    role = standalone.role_of(terms, key)
+    payload = standalone.make_payload(terms, key, case["w"], samples, role)
     assert payload.items() <= expected["message"].items()
 
 

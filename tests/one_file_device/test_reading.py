@@ -151,9 +151,9 @@ def test_the_header_counts_when_a_file_has_grown(tmp_path: Path) -> None:
     path, terms = tmp_path / "samples.csv", room()
     header = "light,temperature,humidity,y\n"
     path.write_text(f"{header}1,2,3,walk\n")
-    *_, (_, _, _, place) = standalone.read_lines(terms, str(path), {})
+    *_, (_, _, _, position) = standalone.read_lines(terms, str(path), {})
     path.write_text(f"{header}1,2,3,walk\n550,18,51,walk\n")
-    ((number, line, layout, _),) = standalone.read_lines(terms, str(path), place)
+    ((number, line, layout, _),) = standalone.read_lines(terms, str(path), position)
     assert (number, layout.sample(line)) == (3, SAMPLE)
 
 
@@ -190,7 +190,7 @@ def started(w: bytes, **changes: Any) -> standalone.Terms:
     ],
 )
 def test_where_the_model_starts_from_is_said(changes: dict[str, Any], said: str) -> None:
-    line = standalone.start_said(started(b"", **changes))
+    line = standalone.describe_start(started(b"", **changes))
     assert line == f"\nStarts with:   The model starts from {said}"
 
 
@@ -216,14 +216,13 @@ def test_version_0_must_be_the_start() -> None:
             "parameters": b64encode(parameters).decode(),
         }
         server = SimpleNamespace(call=lambda *_: ({"Crowdml-Terms": terms.sha256}, model))
-        place = str
-        device: Any = SimpleNamespace(terms=terms, server=server, place=place)
+        device: Any = SimpleNamespace(terms=terms, server=server, checkin_key=str)
         return standalone.Device.check_out(device, 1)
 
     terms = started(start)
     assert check_out(terms, 0, start) == (0, [0.5] * d)
     assert check_out(terms, 1, other) == (1, [0.0] * d)
     assert check_out(standalone.Terms(json.dumps(document()), "activity"), 0, other)[0] == 0
-    with pytest.raises(standalone.Problem, match="version 0 is not the start") as refused:
+    with pytest.raises(standalone.Problem, match="version 0 is not the start") as rejected:
         check_out(terms, 0, other)
-    assert refused.value.kind == "unknown", "it is tried again, and nothing is spent"
+    assert rejected.value.kind == "unknown", "it is tried again, and nothing is spent"

@@ -221,9 +221,9 @@ def test_suites_spread_is_chernoffs(family: Family, scale: float) -> None:
         tilts = np.linspace(-0.5, 0.5, 4001) * family.rate(scale)
         moments = np.array([np.log(np.exp(t * sizes) @ weights) for t in tilts])
         exponent = float((tilts * target - moments).max())
-        for n, refused in ((1.02, True), (0.98, False)):
+        for n, rejected in ((1.02, True), (0.98, False)):
             found = _with_mean(target, round(n * math.log(2e10) / exponent), family.power)
-            with pytest.raises(AssertionError, match="mean") if refused else nullcontext():
+            with pytest.raises(AssertionError, match="mean") if rejected else nullcontext():
                 suite._check_spread(family, found, scale)
 
 

@@ -150,10 +150,10 @@ def test_heldout_is_rounded_down(heldout: float, n: int, expected: int) -> None:
 
 
 def test_a_mechanism_that_cannot_be_made_is_no_task(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(self: Terms) -> None:
+    def reject(self: Terms) -> None:
         raise InvalidInput("t must lie in 1 … 3, found 4.")
 
-    monkeypatch.setattr(Terms, "mechanism", refuse)
+    monkeypatch.setattr(Terms, "mechanism", reject)
     with pytest.raises(InvalidTask, match="make no sense: privacy must make a mechanism, but t"):
         Terms.parse(DIRECTION.text)
 

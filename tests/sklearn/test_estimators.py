@@ -159,7 +159,7 @@ def test_bounds_that_cannot_be_right_are_spoken_of() -> None:
         ({"bounds": ([0, 0, 0], 1)}, r"arrays of 2, found"),
     ],
 )
-def test_wrong_settings_are_refused(settings: dict[str, Any], message: str) -> None:
+def test_wrong_settings_are_rejected(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         CrowdClassifier(**settings).fit(GRID, SIDE)
 

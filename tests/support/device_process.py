@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from crowdml.device import Device, Outcome, Waiting
+from crowdml.device import Device, Outcome, RetryTimer
 from tests.integration.crowd import PARITY
 
 
@@ -29,7 +29,7 @@ def main() -> None:
         "activity",
         file=options["file"],
         accept_no_privacy=True,
-        waiting=Waiting(base=0.001, longest=0.01),
+        retry_timer=RetryTimer(base=0.001, longest=0.01),
         on_step=on_step,
     )
     with device, Path(options["diary"]).open("a") as diary:

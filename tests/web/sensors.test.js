@@ -92,7 +92,7 @@ test("motion is the length of the acceleration, in seconds of the event", async 
   assert.deepEqual(readings, [[1.5, 7]]);
 });
 
-test("motion that the participant refuses is not read", async () => {
+test("motion that the participant does not allow is not read", async () => {
   const kind = { requestPermission: async () => "denied" };
   pretend("DeviceMotionEvent", kind);
   await assert.rejects(motion.start(assert.fail), /was refused/);
@@ -134,7 +134,7 @@ test("the microphone is read at the rate, and let go", async () => {
   assert.ok(readings.every(([, level]) => level === 0.25));
 });
 
-test("a microphone that is refused says what to do", async () => {
+test("a microphone that is not allowed says what to do", async () => {
   const denied = new DOMException("denied", "NotAllowedError");
   pretend("navigator", { mediaDevices: { getUserMedia: () => Promise.reject(denied) } });
   const started = sound.start(assert.fail, { rate: 10 });
@@ -182,7 +182,7 @@ test("speed drops the place, and waits while there is none", async () => {
   assert.deepEqual(cleared, [1]);
 });
 
-test("a location that is refused is an error; one that is not found yet is not", async () => {
+test("a location that is not allowed is an error; one that is not found yet is not", async () => {
   /** @type {((error: object) => void)[]} */
   const listeners = [];
   const watchPosition = (
@@ -190,9 +190,9 @@ test("a location that is refused is an error; one that is not found yet is not",
     /** @type {(error: object) => void} */ listener,
   ) => listeners.push(listener);
   pretend("navigator", { geolocation: { watchPosition, clearWatch() {} } });
-  const refused = speed.start(assert.fail);
+  const rejected = speed.start(assert.fail);
   listeners[0]?.({ code: 1, PERMISSION_DENIED: 1, message: "denied" });
-  await assert.rejects(refused, /location service may not be used\. Allow/);
+  await assert.rejects(rejected, /location service may not be used\. Allow/);
   const lost = speed.start(assert.fail);
   listeners[1]?.({ code: 3, PERMISSION_DENIED: 1, message: "timeout" });
   assert.equal(typeof (await lost), "function");

@@ -78,7 +78,7 @@ async function checkIn(ledger, chance = new Chance()) {
   return { ...written, message };
 }
 
-test("its terms are parsed, and others are refused", () => {
+test("its terms are parsed, and others are rejected", () => {
   const { privacy, loss, mostCheckins } = Terms.parse(text);
   assert.deepEqual(privacy, { mechanism: "sign", epsilon: 6 });
   assert.deepEqual([loss.total, mostCheckins], [6 / CHECKINS, CHECKINS]);

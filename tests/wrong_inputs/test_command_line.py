@@ -14,7 +14,7 @@ from tests.cli.command import Here
 from tests.device.fakes import MemoryTransport, join
 from tests.protocol.files import STEPS, task_file
 from tests.support.servers import create, make_task
-from tests.wrong_inputs.refusing import RAW
+from tests.wrong_inputs.expect_error import RAW
 
 ERRORS = {
     "reproduce fig3 fig99": "fig99",
@@ -361,7 +361,7 @@ def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Here:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """Return the files that a refused command must not change."""
+    """Return the files that a rejected command must not change."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in folder.rglob("*")

@@ -13,7 +13,7 @@ import pytest
 
 from crowdml.errors import InvalidInput
 from crowdml.sklearn import CrowdClassifier, CrowdRegressor
-from tests.wrong_inputs.refusing import expect
+from tests.wrong_inputs.expect_error import expect
 
 NAN = math.nan
 ROWS = np.random.default_rng(0).uniform(-0.5, 0.5, (20, 2))

@@ -8,7 +8,7 @@ import pytest
 
 from crowdml.protocol import PROBLEMS
 from tests.support.servers import Process, Wire, checkin, create, enrol, make_task, problem_kind
-from tests.wrong_inputs.refusing import RAW
+from tests.wrong_inputs.expect_error import RAW
 
 CHECKINS = "/v1/tasks/activity/checkins"
 DEVICES = "/v1/tasks/activity/devices"

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from crowdml import Device, Limits, load_model
-from crowdml.device import DeviceStore, Waiting
+from crowdml.device import DeviceStore, RetryTimer
 from crowdml.device.network.link import read_link
 from crowdml.device.sources import feed
 from crowdml.errors import (
@@ -32,7 +32,7 @@ from crowdml.server import Settings, Store
 from tests.device.fakes import MemoryTransport, join
 from tests.learnt.models import made
 from tests.support.servers import make_task
-from tests.wrong_inputs.refusing import expect
+from tests.wrong_inputs.expect_error import expect
 
 NAN = math.nan
 WRONG: Any = None
@@ -127,9 +127,9 @@ CALLS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a task that leaves its folder": (
         lambda: Device.join("https://a", "../x"), InvalidInput, "a task's name must be"),
     "store": (lambda: DeviceStore(WRONG), InvalidInput, "file must be a path"),
-    "jitter": (lambda: Waiting(jitter=-1.0), InvalidInput, "jitter must be 0 seconds or more"),
-    "jitter nan": (lambda: Waiting(jitter=NAN), InvalidInput, "jitter must be 0 seconds or more"),
-    "base": (lambda: Waiting(base=WRONG), InvalidInput, "base must be a number of seconds"),
+    "jitter": (lambda: RetryTimer(jitter=-1.0), InvalidInput, "jitter must be 0 seconds or more"),
+    "jitter nan": (lambda: RetryTimer(jitter=NAN), InvalidInput, "jitter must be 0 seconds"),
+    "base": (lambda: RetryTimer(base=WRONG), InvalidInput, "base must be a number of seconds"),
     "link": (lambda: read_link(WRONG), InvalidInput, "a link must be a text"),
     "load": (lambda: load_model(WRONG), InvalidInput, "source must be a file"),
     "load bytes": (lambda: load_model(BYTES), InvalidInput, "source must be a file"),
@@ -215,9 +215,9 @@ FREE: Calls = {
            [None, "1", -1, 0, NAN, True, [1], 1j]),
     **kind("Limits", lambda v: Limits(1, v), "per_device must be a number above 0, found",
            [None, "1", -1, 0, NAN, True, [1], 1j]),
-    **kind("jitter", lambda v: Waiting(jitter=v), "jitter must be", [*SECONDS, math.inf]),
-    **kind("base", lambda v: Waiting(base=v), "base must be", [*SECONDS, math.inf]),
-    **kind("longest", lambda v: Waiting(longest=v), "longest must be", [*SECONDS, math.inf]),
+    **kind("jitter", lambda v: RetryTimer(jitter=v), "jitter must be", [*SECONDS, math.inf]),
+    **kind("base", lambda v: RetryTimer(base=v), "base must be", [*SECONDS, math.inf]),
+    **kind("longest", lambda v: RetryTimer(longest=v), "longest must be", [*SECONDS, math.inf]),
     **kind("store", Device, "store must be a DeviceStore", [None, "x", 5]),
     **kind("device file", DeviceStore, "file must be a path, found", [None, *PATHS]),
     **kind("device file", DeviceStore, "file must not have a null character", ["a\0b"]),

@@ -18,7 +18,7 @@ from crowdml.errors import CrowdmlError, InvalidSample
 from crowdml.tables import read_dialect
 from tests.device.fakes import MemoryTransport, join
 from tests.support.servers import make_task
-from tests.wrong_inputs.refusing import RAW
+from tests.wrong_inputs.expect_error import RAW
 
 GOOD = "0.1,0.2,0.3,0.4,walk"
 BAD_LABEL = "must be one of still, walk, run"

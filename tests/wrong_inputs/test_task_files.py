@@ -7,7 +7,7 @@ import pytest
 from crowdml.errors import InvalidTask
 from crowdml.protocol import Task, TaskFile, fields_of
 from tests.protocol.files import task_file
-from tests.wrong_inputs.refusing import expect
+from tests.wrong_inputs.expect_error import expect
 
 
 class Kind(NamedTuple):

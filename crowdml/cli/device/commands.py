@@ -28,14 +28,14 @@ from crowdml.cli.options import (
     SOURCE,
     source_name,
 )
-from crowdml.cli.output import count_of, say, say_what_is_logged
+from crowdml.cli.output import count_of, print_lines, print_warnings
 from crowdml.cli.ranges import ranged
 from crowdml.device import (
     Device,
     DeviceStore,
     Outcome,
+    RetryTimer,
     SourceCounts,
-    Waiting,
 )
 from crowdml.device.sources import MOST_BAD, feed, is_address, read_address
 from crowdml.errors import DeviceError, InvalidInput
@@ -87,7 +87,7 @@ def run(
     A file goes on where the last run ended. A live source is read until Ctrl-C or the end of the
     task.
     """
-    say_what_is_logged()
+    print_warnings()
     if not source:
         raise InvalidInput("--source must be a file, - or an address, found ''.")
     address = read_address(source) if is_address(source) else None
@@ -103,7 +103,7 @@ def run(
     safe = str(address or (app_at and app_at.address) or source)
     notes = RunNotes(source_name(safe), live=bool(address or app_at))
     on_doubt = asking(yes, source, source_name(safe))
-    with Device(DeviceStore(find(file)), waiting=Waiting(jitter=jitter)) as device:
+    with Device(DeviceStore(find(file)), retry_timer=RetryTimer(jitter=jitter)) as device:
         if app_at:
             options = (label, every, ca, discovery, wait, notes.skip, on_doubt)
             counts = run_app(device, find(file), app_at, *options)
@@ -159,9 +159,9 @@ def _report(
         options: The options of this run, to be given again.
     """
     if counts.resumed_after:
-        say(f"went on after line {counts.resumed_after:,} of {source}")
+        print_lines(f"went on after line {counts.resumed_after:,} of {source}")
     older = device.n_samples - counts.kept
-    say(
+    print_lines(
         f"{count_of(counts.kept, 'sample')} kept, "
         f"{count_of(counts.answered, 'check-in')} answered, "
         f"{count_of(device.n_samples, 'sample')} in the buffer"
@@ -169,9 +169,9 @@ def _report(
         + (", a check-in waits to be sent" if device.pending else "")
     )
     if counts.taken:
-        say(f"{count_of(counts.taken, 'sample')} more taken by another run in the meantime")
+        print_lines(f"{count_of(counts.taken, 'sample')} more taken by another run in the meantime")
     if counts.stopped and not device.ended:
-        say(f"the buffer is full: the rest of {source_name(source)} is not taken yet")
+        print_lines(f"the buffer is full: the rest of {source_name(source)} is not taken yet")
     given = "".join(
         f" {name}" if value is True else f" {name} {shlex.quote(str(value))}"
         for name, value in options.items()
@@ -185,17 +185,23 @@ def _report(
     match counts.outcome:
         case Outcome.LIMIT:
             limits = f"crowdml device limits{where}{_wider(device)}"
-            say(f"stopped at your limit on ε: {waiting}. To go on: `{limits}`, then {again}.")
+            print_lines(
+                f"stopped at your limit on ε: {waiting}. To go on: `{limits}`, then {again}."
+            )
         case Outcome.TERMS:
             agree = f"`crowdml device agree{where}`"
-            say(f"stopped because the terms changed: {waiting}. To go on: {agree}, then {again}.")
+            print_lines(
+                f"stopped because the terms changed: {waiting}. To go on: {agree}, then {again}."
+            )
         case Outcome.PAUSED:
-            say(f"stopped because the task is paused: {waiting}. Run again later: {again}.")
+            print_lines(f"stopped because the task is paused: {waiting}. Run again later: {again}.")
         case Outcome.WAITING:
-            say(f"stopped without the server's answer: {waiting}. Run again later: {again}.")
+            print_lines(
+                f"stopped without the server's answer: {waiting}. Run again later: {again}."
+            )
     if device.ended:
-        say(f"the task is over for this device: {device.ended}")
-        say(f"what became of it: `crowdml device result{where}`")
+        print_lines(f"the task is over for this device: {device.ended}")
+        print_lines(f"what became of it: `crowdml device result{where}`")
 
 
 def _wanted(terms: Terms, readings: bool) -> str:
@@ -227,7 +233,7 @@ def limits(per_sample: PER_SAMPLE = None, per_device: PER_DEVICE = None, file: F
         new = changed(old, per_sample, per_device)
         if new != old:
             device.set_limits(new)
-    say(in_words(new))
+    print_lines(in_words(new))
 
 
 @app.command()
@@ -242,7 +248,7 @@ def agree(file: FILE = None, yes: YES = False) -> None:
             again = f"`crowdml device join {me.url}/join/{me.task}`, with the same --file."
             raise DeviceError(f"{excluded} To go on: {again}")
         device.agree(offer.sha256)
-    say(f"agreed to the terms of {offer.terms.task}")
+    print_lines(f"agreed to the terms of {offer.terms.task}")
 
 
 @app.command()
@@ -259,10 +265,10 @@ def leave(
         store.close()
         if not keep:
             store.remove()
-        say("never joined" + ("" if keep else f"; {path} is erased"))
+        print_lines("never joined" + ("" if keep else f"; {path} is erased"))
         return
     Device(store).leave(erase=not keep)
-    say("left" + ("" if keep else f"; {path} is erased"))
+    print_lines("left" + ("" if keep else f"; {path} is erased"))
 
 
 for command in (label, show, ledger, result, moving.move, moving.repin):

@@ -11,7 +11,7 @@ from crowdml.cli.consent import ask
 from crowdml.cli.device.file import FILE, YES, limits_in
 from crowdml.cli.device.ledger import sent_before
 from crowdml.cli.options import FINGERPRINT, INSECURE_HTTP, PER_DEVICE, PER_SAMPLE
-from crowdml.cli.output import count_of, say
+from crowdml.cli.output import count_of, print_lines
 from crowdml.device import (
     Account,
     Device,
@@ -79,9 +79,11 @@ def join(
         return
     ask(offer, limits, "Agree and join?", yes, about, before)
     with Device.join(root, name, file=file, **options) as device:
-        say(f"{'already ' if known else ''}joined {name} as device {device.identity.device}")
+        print_lines(
+            f"{'already ' if known else ''}joined {name} as device {device.identity.device}"
+        )
         if known and known != limits:
-            say(in_words(limits))
+            print_lines(in_words(limits))
 
 
 def _excluded(path: Path, root: str, task: str) -> str | None:
@@ -108,13 +110,13 @@ def _join_again(
     with closing(DeviceStore(path)) as store:
         sent = [event.loss for event in store.ledger.events]
         kept = f"{count_of(store.n_samples, 'sample')} that no check-in has used"
-        say(f"the server no longer accepts this device: {why}", err=True)
-        say(f"the file keeps its ledger and {kept}, for the new device.", err=True)
+        print_lines(f"the server no longer accepts this device: {why}", err=True)
+        print_lines(f"the file keeps its ledger and {kept}, for the new device.", err=True)
         ask(offer, limits, "Agree and join again?", yes, about, sent=sent)
         rejoin(store, offer, root, **options)
         identity = store.identity
         assert identity is not None
-    say(f"joined {identity.task} again as device {identity.device}, with {kept}")
+    print_lines(f"joined {identity.task} again as device {identity.device}, with {kept}")
 
 
 def in_words(limits: Limits) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from crowdml.cli.device.file import FILE, find
-from crowdml.cli.output import say
+from crowdml.cli.output import print_lines
 from crowdml.device import DeviceStore, set_label
 
 
@@ -27,10 +27,10 @@ def label(
         else:
             current = store.streams.label
             name = current.label if current else None
-    say(said_of(name))
+    print_lines(describe_label(name))
 
 
-def said_of(label: str | None) -> str:
+def describe_label(label: str | None) -> str:
     """Return a sentence about the current label."""
     if label is None:
         return "no label is set: nothing is collected until `crowdml device label NAME`"

@@ -9,7 +9,7 @@ from rich.table import Table
 from crowdml.cli.console import Console
 from crowdml.cli.device.file import FILE, find
 from crowdml.cli.options import JSON
-from crowdml.cli.output import count_of, print_json, say
+from crowdml.cli.output import count_of, print_json, print_lines
 from crowdml.device import (
     Account,
     DeviceStore,
@@ -37,7 +37,7 @@ def ledger(file: FILE = None, json: JSON = False) -> None:
     if json:
         print_json(device | {"all_tasks": _document(account)})
     else:
-        say(*_over_all_tasks(account))
+        print_lines(*_over_all_tasks(account))
 
 
 def _statement(folder: Path) -> Statement:
@@ -60,7 +60,9 @@ def _device(path: Path, json: bool) -> dict[str, Any]:
             table.add_row(checkin, str(event.phrase), cost, event.unit, visible(said))
         Console().print(table)
         terms = Terms.parse(identity.terms)
-        say(*_spent(account, identity.limits), *_lost(terms, account), *works(terms, tallies))
+        print_lines(
+            *_spent(account, identity.limits), *_lost(terms, account), *works(terms, tallies)
+        )
     return {
         "task": identity.task,
         "device": identity.device,

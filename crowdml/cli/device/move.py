@@ -7,7 +7,7 @@ import typer
 from crowdml.cli.device.file import FILE, YES, find
 from crowdml.cli.interruption import confirm
 from crowdml.cli.options import INSECURE_HTTP
-from crowdml.cli.output import say
+from crowdml.cli.output import print_lines
 from crowdml.device import Device, DeviceStore, fingerprint_of, read_link
 from crowdml.errors import InvalidInput
 
@@ -54,7 +54,7 @@ def _move(
     """Show the old and the new server; end the command unless the participant says yes."""
     identity = device.identity
     pinned = identity.certificate and fingerprint_of(identity.certificate)
-    say(
+    print_lines(
         f"task        {identity.task}, on the terms that were agreed to",
         f"address     {identity.url}",
         f"         to {url}",
@@ -65,4 +65,4 @@ def _move(
     if not yes:
         confirm("Trust this server from now on?")
     device.move(url, fingerprint, insecure_http)
-    say(f"device {device.identity.device} goes on at {url}")
+    print_lines(f"device {device.identity.device} goes on at {url}")

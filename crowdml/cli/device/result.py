@@ -9,7 +9,7 @@ import typer
 
 from crowdml.cli.device.file import FILE, find
 from crowdml.cli.device.ledger import works
-from crowdml.cli.output import say, write_file
+from crowdml.cli.output import print_lines, write_file
 from crowdml.device import (
     Agreement,
     DeviceStore,
@@ -32,17 +32,17 @@ def result(
         identity, tallies, mine = store.identity, store.results.tallies, store.results.versions
     if identity is None:
         raise DeviceError(f"{path} has not joined a task. Join one first.")
-    say(*works(Terms.parse(identity.terms), tallies))
+    print_lines(*works(Terms.parse(identity.terms), tallies))
     where = identity.url, identity.task, identity.certificate, identity.insecure_http
     with closing(HttpTransport(*where)) as server:
         now = server.statistics()
-        say(_state(identity, now), *describe_contribution(mine, now, server.errors()))
+        print_lines(_state(identity, now), *describe_contribution(mine, now, server.errors()))
         if save:
             model = server.learnt()
             Agreement(identity).accept_learnt(model)
             write_file(save, model)
     option = f" --file {shlex.quote(str(file))}" if file else ""
-    say(*_next_steps(identity, now, save, option))
+    print_lines(*_next_steps(identity, now, save, option))
 
 
 def _state(identity: Identity, now: Statistics) -> str:

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import typer
 
-from crowdml.cli.device.label import said_of
+from crowdml.cli.device.label import describe_label
 from crowdml.cli.device.run_notes import asked_to_stop, run_topic
 from crowdml.cli.extras import needs
-from crowdml.cli.output import say
+from crowdml.cli.output import print_lines
 from crowdml.device import Device, DeviceStore, SourceCounts, set_label
 from crowdml.device.sources import (
     APP_FORMATS,
@@ -89,13 +89,21 @@ def run_app(
             set_label(store, label, intake.clock())
         address = source.address
         if isinstance(address, TopicAddress):
-            say(said_of(intake.label))
+            print_lines(describe_label(intake.label))
             return run_topic(
-                device, address, authorities, discovery, None, on_skip, say, on_doubt, intake
+                device,
+                address,
+                authorities,
+                discovery,
+                None,
+                on_skip,
+                print_lines,
+                on_doubt,
+                intake,
             )
         with asked_to_stop() as stop:
             opened = _open(device, file, address, intake, on_skip)
-            say(said_of(intake.label))
+            print_lines(describe_label(intake.label))
             return run_live(device, intake, opened, stop.is_set, wait, on_doubt)
 
 
@@ -109,7 +117,7 @@ def _open(
     if address is None:
         return Pipe(sys.stdin, intake, on_skip)
     if isinstance(address, PhoneAddress):
-        say(f"asking phyphox at {address.host}:{address.port}")
+        print_lines(f"asking phyphox at {address.host}:{address.port}")
         return PhyphoxPhone(address.host, address.port, intake, on_skip=on_skip)
     if not address.guarded and not address.is_loopback:
         # The person types the path into the app, so it must stay the same after each start. It is
@@ -129,7 +137,7 @@ def _tls(folder: Path, address: ListenAddress) -> ssl.SSLContext | None:
     with needs("listen"):
         from crowdml.certificate import certificate_fingerprint, self_signed
     certificate, key = self_signed(folder, _host_for_others(address.host))
-    say(f"certificate: SHA-256 {certificate_fingerprint(certificate)}")
+    print_lines(f"certificate: SHA-256 {certificate_fingerprint(certificate)}")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     return context
@@ -144,7 +152,7 @@ def _url(address: ListenAddress, port: int) -> str:
 
 def _show(url: str) -> None:
     """Print the address to type into the app, and draw it for a phone's camera if possible."""
-    say(f"listening; address for the app: {url}")
+    print_lines(f"listening; address for the app: {url}")
     with suppress(ModuleNotFoundError):
         if sys.stdout.isatty():
             import segno

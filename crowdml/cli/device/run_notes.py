@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from crowdml.cli.extras import needs
-from crowdml.cli.output import count_of, say
+from crowdml.cli.output import count_of, print_lines
 from crowdml.device import Device, SourceCounts
 from crowdml.device.sources import Hint, Intake, StateStream, TopicAddress, is_choice
 from crowdml.errors import InvalidSample
@@ -62,7 +62,7 @@ class RunNotes:
             self._hints.add(error.hint)
             what = "" if isinstance(error, Hint) else "skipped a sample: "
             more = f" (and {like_it:,} like it)" if like_it else ""
-            say(f"{what}{error if new else error.sentence}{more}", err=True)
+            print_lines(f"{what}{error if new else error.sentence}{more}", err=True)
 
     def _like_it(self, sentence: str) -> int | None:
         """Return how many problems of this kind were not printed; None to go on counting."""
@@ -76,7 +76,7 @@ class RunNotes:
         return count if is_due else None
 
     def note(self, note: str) -> None:
-        say(f"{self._source}: {note}", err=True)
+        print_lines(f"{self._source}: {note}", err=True)
 
     def line(self, counts: SourceCounts) -> None:
         """Print from time to time how many lines of a long source have been read."""
@@ -90,9 +90,9 @@ class RunNotes:
         if self._live:
             more = sum(count for _, count in self._said.values())
             if more:
-                say(f"… and {more:,} more like these", err=True)
+                print_lines(f"… and {more:,} more like these", err=True)
         elif self._skipped > SHOWN:
-            say(f"… and {self._skipped - SHOWN:,} more", err=True)
+            print_lines(f"… and {self._skipped - SHOWN:,} more", err=True)
 
 
 GO_ON = Annotated[
@@ -110,7 +110,7 @@ def asking(yes: bool, source: str, name: str) -> Callable[[str], bool]:
     def on_doubt(said: str) -> bool:
         if not yes and (source == "-" or not sys.stdin.isatty()):
             return False
-        say(f"{name}: {said}", err=True)
+        print_lines(f"{name}: {said}", err=True)
         return yes or typer.confirm("Go on, and spend ε on them?", err=True)
 
     return on_doubt

@@ -4,7 +4,7 @@ from typing import Any
 
 from crowdml.cli.device.file import FILE, find
 from crowdml.cli.options import JSON
-from crowdml.cli.output import print_json, say
+from crowdml.cli.output import print_json, print_lines
 from crowdml.device import Device, DeviceStore
 
 
@@ -28,7 +28,7 @@ def show(file: FILE = None, json: JSON = False) -> None:
     if json:
         print_json(document)
         return
-    say(
+    print_lines(
         f"device     {me.device}",
         f"task       {me.task} at {me.url}",
         f"file       {path}",

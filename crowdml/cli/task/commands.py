@@ -9,7 +9,7 @@ from rich.table import Table
 from crowdml.cli.console import Console
 from crowdml.cli.interruption import confirm
 from crowdml.cli.options import DATABASE, DEFAULT_DATABASE, JSON, open_store, read_text
-from crowdml.cli.output import print_json, say, write_file
+from crowdml.cli.output import print_json, print_lines, write_file
 from crowdml.cli.ranges import ranged
 from crowdml.cli.task.new import new
 from crowdml.cli.task.start import about_start, read_named_start
@@ -40,20 +40,20 @@ def create(
     task = Task.from_toml(text, *own_words(), start=read_named_start(text, file))
     with open_store(database, create=True) as store:
         row = store.create_task(task)
-    say(f"created {task.name}; its terms have the hash {terms_hash(row.terms)}")
-    say(*about_start(task))
+    print_lines(f"created {task.name}; its terms have the hash {terms_hash(row.terms)}")
+    print_lines(*about_start(task))
     promise = task.terms.promise
     if not promise.private:
-        say(
+        print_lines(
             f"WARNING: this task is NOT PRIVATE. {promise.sentences['not_private']} Participants "
             "must accept that before they join."
         )
     for warning in filter(None, (task.liars, task.too_many_checkins)):
-        say(f"WARNING: {warning}")
+        print_lines(f"WARNING: {warning}")
     if "readings" in promise.sentences:
-        say(f"{promise.sentences['readings']} To lower it, raise features.sensor.every.")
+        print_lines(f"{promise.sentences['readings']} To lower it, raise features.sensor.every.")
     if task.terms.features.sensor is None:
-        say("phones cannot take part: the task has no [features.sensor]")
+        print_lines("phones cannot take part: the task has no [features.sensor]")
 
 
 @app.command("list")
@@ -134,13 +134,13 @@ def edit(
 ) -> None:
     """Change what is not part of the terms: title, objective, and when the task ends."""
     said = {"title": title, "objective": objective, "stop.updates": updates, "stop.error": error}
-    changes = {place: value for place, value in said.items() if value is not None}
+    changes = {field: value for field, value in said.items() if value is not None}
     if not changes:
         raise InvalidInput("edit needs a change, found none. Use --title, --objective, --updates "
                            "or --error.")  # fmt: skip
     with open_store(database) as store:
         store.edit_task(name, changes)
-    say(f"edited {name}")
+    print_lines(f"edited {name}")
 
 
 @app.command()
@@ -148,7 +148,9 @@ def delete(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
     """Delete a task that has no check-ins, with the devices that joined it."""
     with open_store(database) as store:
         devices = store.delete_task(name)
-    say(f"deleted {name}; {devices} {'device' if devices == 1 else 'devices'} had joined it")
+    print_lines(
+        f"deleted {name}; {devices} {'device' if devices == 1 else 'devices'} had joined it"
+    )
 
 
 @app.command()
@@ -163,7 +165,7 @@ def reopen(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
     with open_store(database) as store:
         learner = _learner(store, store.task(name))
         learner.reopen(COMMAND_LINE)
-    say(f"{name} is {learner.state}")
+    print_lines(f"{name} is {learner.state}")
 
 
 @app.command()
@@ -181,8 +183,8 @@ def invite(
                 f"may join {name} without an invite."
             )
         code = store.invites.create(row.id, uses)
-    say(code)
-    say(
+    print_lines(code)
+    print_lines(
         f"for {uses} {'device' if uses == 1 else 'devices'}: "
         f"crowdml device join https://HOST:PORT/join/{name} --invite {code}",
         err=True,
@@ -199,7 +201,7 @@ def revoke(
     """Exclude a device from its task; what it sent before stays in the model."""
     with open_store(database) as store:
         store.set_device_status(device, "revoked")
-    say(f"revoked {device}")
+    print_lines(f"revoked {device}")
 
 
 @app.command()
@@ -219,7 +221,7 @@ def export(
         now = _learner(store, store.task(name)).published
         model = write_model(learnt_model(now), kind)
     write_file(out, model)
-    say(f"wrote version {now.version} of {name} to {out}")
+    print_lines(f"wrote version {now.version} of {name} to {out}")
 
 
 @app.command()
@@ -238,10 +240,10 @@ def card(
 
         text = model_card(_learner(store, store.task(name)))
     if out is None:
-        say(*text.splitlines())
+        print_lines(*text.splitlines())
     else:
         write_file(out, text.encode())
-        say(f"wrote the model card of {name} to {out}")
+        print_lines(f"wrote the model card of {name} to {out}")
 
 
 def _set_state(database: str, name: str, state: str, question: str | None = None) -> None:
@@ -254,7 +256,7 @@ def _set_state(database: str, name: str, state: str, question: str | None = None
         if question is not None:
             confirm(question)
         store.set_task_state(name, state)
-    say(f"{name} is {state}")
+    print_lines(f"{name} is {state}")
 
 
 def _learner(store: "Store", row: "TaskRow") -> "Learner":

@@ -8,7 +8,7 @@ import typer
 
 from crowdml.cli.extras import needs
 from crowdml.cli.options import CSV, JSON, STDIN
-from crowdml.cli.output import print_json, say
+from crowdml.cli.output import print_json, print_lines
 from crowdml.cli.ranges import ranged
 from crowdml.cli.task.starter import STARTER
 from crowdml.errors import InvalidInput
@@ -57,7 +57,7 @@ def new(
             )
         text = STARTER.format(name=name)
         if out is None:
-            say(*text.splitlines())
+            print_lines(*text.splitlines())
         else:
             _write_new({out: text.encode()})
         return
@@ -108,8 +108,8 @@ def new(
             }
         )
         return
-    say(*draft.findings, *(draft.epsilon_words if devices else ()), draft.reveals)
-    say(
+    print_lines(*draft.findings, *(draft.epsilon_words if devices else ()), draft.reveals)
+    print_lines(
         f"wrote {out} and {start}. Replace the sentences that begin with Say, then run: "
         f"crowdml task create {out}"
     )

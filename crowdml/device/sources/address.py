@@ -124,16 +124,16 @@ def _parts(
 ) -> tuple[str, str, int | None, str | None, str | None, str]:
     """Return scheme, host, port, user, password, and everything after the first /."""
     scheme, _, rest = source.partition("://")
-    place, _, path = rest.partition("/")
+    authority, _, path = rest.partition("/")
     try:
-        parts = urlsplit(f"//{place}")
+        parts = urlsplit(f"//{authority}")
         host, port = parts.hostname, parts.port
     except ValueError:
         host = port = None
     # Port 0 cannot be connected to, and would be mistaken for a missing port.
-    if not host or port == 0 or place.endswith("@") or (with_path and not path):
+    if not host or port == 0 or authority.endswith("@") or (with_path and not path):
         # The message must not contain a password.
-        found = f"{scheme}://{place.rpartition('@')[2]}/{path}"
+        found = f"{scheme}://{authority.rpartition('@')[2]}/{path}"
         raise InvalidInput(
             f"{what} must be {expected}, found {found!r}. A @, : or / in a password is written "
             "%40, %3A, %2F."

@@ -15,7 +15,7 @@ from crowdml.device.storage import Position
 from crowdml.errors import InvalidSample
 from crowdml.tables import CsvDialect, check_kind
 
-Placed = tuple[Sample | InvalidSample, Position | None, int]
+PositionedSample = tuple[Sample | InvalidSample, Position | None, int]
 """A sample, its position in the source, and the number of its line."""
 
 MOST_BAD = 1000
@@ -110,16 +110,16 @@ def feed(
     )
     bad = 0
     check = FirstRowsCheck(device, on_doubt, known=cursor.start > 0)
-    placed = _placed(samples, cursor)
+    samples_to_add = _with_positions(samples, cursor)
     if SourceCursor.path(source) and not cursor.start:
         # A file can be read again, so none of its samples is taken before its first rows are
         # checked.
-        first = list(islice(placed, max(LOOKED_AT, device.terms.collection.batch)))
+        first = list(islice(samples_to_add, max(LOOKED_AT, device.terms.collection.batch)))
         check.check_rows(
             [sample[0] for sample, _, _ in first if not isinstance(sample, InvalidSample)]
         )
-        placed = chain(first, placed)
-    for sample, position, line in placed:
+        samples_to_add = chain(first, samples_to_add)
+    for sample, position, line in samples_to_add:
         counts.lines = line
         on_line(counts)
         try:
@@ -149,7 +149,9 @@ def feed(
     return counts
 
 
-def _placed(samples: Iterable[Sample | InvalidSample], cursor: SourceCursor) -> Iterator[Placed]:
+def _with_positions(
+    samples: Iterable[Sample | InvalidSample], cursor: SourceCursor
+) -> Iterator[PositionedSample]:
     for sample in samples:
         valid = not isinstance(sample, InvalidSample)
         yield sample, cursor.next_position() if valid else None, cursor.lines

@@ -34,7 +34,7 @@ class Listener(MessageReceiver):
         on_skip: Callable[[InvalidSample], None] = lambda error: None,
     ) -> None:
         super().__init__(address, intake, on_skip)
-        self._places = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self._slots = threading.BoundedSemaphore(MOST_CONNECTIONS)
         listener = self
 
         class Handler(RequestHandler):
@@ -43,7 +43,7 @@ class Listener(MessageReceiver):
         family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
         kind = type("Server", (_Server,), {"address_family": family})
         try:
-            self._server = kind((address.host, address.port), Handler, self._places, tls)
+            self._server = kind((address.host, address.port), Handler, self._slots, tls)
         except (OSError, OverflowError) as error:
             raise InvalidInput(
                 f"cannot listen on {address.host}:{address.port}: {error}. Name another port."
@@ -72,14 +72,14 @@ class _Server(ThreadingHTTPServer):
         self,
         address: tuple[str, int],
         handler: type[BaseHTTPRequestHandler],
-        places: threading.BoundedSemaphore,
+        slots: threading.BoundedSemaphore,
         tls: ssl.SSLContext | None,
     ) -> None:
-        self._places, self._tls = places, tls
+        self._slots, self._tls = slots, tls
         super().__init__(address, handler)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        if not self._places.acquire(blocking=False):
+        if not self._slots.acquire(blocking=False):
             self.shutdown_request(request)
             return
         super().process_request(request, client_address)
@@ -95,7 +95,7 @@ class _Server(ThreadingHTTPServer):
         except OSError:
             self.shutdown_request(request)
         finally:
-            self._places.release()
+            self._slots.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         pass  # the connection broke; the app may send the message again
@@ -131,29 +131,29 @@ class RequestHandler(BaseHTTPRequestHandler):
         """Return the number of bytes to read, or answer with an error and return None."""
         given = self.headers.get("Content-Length") or ""
         if not (given.isascii() and given.isdigit()):
-            self._refuse(411, "A message must have a Content-Length, found none. Send one.")
+            self._reject(411, "A message must have a Content-Length, found none. Send one.")
             return None
         digits = given.lstrip("0") or "0"
         # Check the number of digits first: Python reads thousands of digits slowly.
         if len(digits) > len(str(LARGEST)) or int(digits) > LARGEST:
-            self._refuse(413, f"A message must have at most {LARGEST:,} bytes. Send more often.")
+            self._reject(413, f"A message must have at most {LARGEST:,} bytes. Send more often.")
             return None
         return int(digits)
 
     def _is_allowed(self) -> bool:
         # Pages of other sites in a browser on this machine may post too; browsers name the site.
         if self.headers.get("Origin"):
-            self._refuse(403, "Web pages may not send messages.")
+            self._reject(403, "Web pages may not send messages.")
         elif not self.receiver.allows(self.path, self.headers.get("Authorization") or ""):
             if self.receiver.asks_for_password:
-                self._refuse(401, "The app must send this device's user name and password.")
+                self._reject(401, "The app must send this device's user name and password.")
             else:
-                self._refuse(404, "Not found: look at the address.")
+                self._reject(404, "Not found: look at the address.")
         else:
             return True
         return False
 
-    def _refuse(self, status: int, text: str) -> None:
+    def _reject(self, status: int, text: str) -> None:
         self.close_connection = True
         self._answer(status, text)
 

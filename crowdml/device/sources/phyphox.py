@@ -7,9 +7,9 @@ from collections.abc import Callable
 from urllib.parse import quote
 
 from crowdml.device.outcome import Outcome
+from crowdml.device.retry_timer import RetryTimer
 from crowdml.device.sources.formats import SECOND, Phyphox
 from crowdml.device.sources.intake import Hint, Intake
-from crowdml.device.waiting import Waiting
 from crowdml.errors import InvalidInput, InvalidSample
 
 logger = logging.getLogger("crowdml.device")
@@ -35,7 +35,7 @@ class PhyphoxPhone:
     """Request readings that are newer than the newest reading on the device's disk.
 
     Args:
-        waiting: When to try again after a failure.
+        retry_timer: When to try again after a failure.
     """
 
     def __init__(
@@ -43,14 +43,14 @@ class PhyphoxPhone:
         host: str,
         port: int,
         intake: Intake,
-        waiting: Waiting | None = None,
+        retry_timer: RetryTimer | None = None,
         period: float = PERIOD,
         on_skip: Callable[[InvalidSample], None] = lambda error: None,
     ) -> None:
         assert isinstance(intake.format, Phyphox)
         self._host, self._port = host, port
         self._intake, self._format = intake, intake.format
-        self._waiting = waiting or Waiting(longest=30.0)
+        self._retry_timer = retry_timer or RetryTimer(longest=30.0)
         self._period = period
         self._on_skip = on_skip
         self._configured = False
@@ -62,10 +62,10 @@ class PhyphoxPhone:
         self._next = time.monotonic()
 
     def poll(self, seconds: float) -> bool:
-        rest = max(self._next - time.monotonic(), self._waiting.seconds)
+        rest = max(self._next - time.monotonic(), self._retry_timer.seconds)
         if rest > 0:
             time.sleep(min(rest, seconds))
-        if time.monotonic() >= self._next and self._waiting.due:
+        if time.monotonic() >= self._next and self._retry_timer.is_due:
             self._next = time.monotonic() + self._period
             if self._has_room():
                 self._attempt()
@@ -100,7 +100,7 @@ class PhyphoxPhone:
                 self._leave_out_the_oldest()
                 body = self._get(self._query())
             self._take(body)
-            self._waiting.clear()
+            self._retry_timer.clear()
             self._failed = False
         except InvalidInput as error:
             # Not an end: the person may open another experiment at any time.
@@ -179,7 +179,7 @@ class PhyphoxPhone:
         return body
 
     def _fail(self, what: str) -> None:
-        self._waiting.hold(Outcome.WAITING)
+        self._retry_timer.wait_after_failure(Outcome.WAITING)
         self._configured = False
         if not self._failed:
             logger.warning(f"{what} Will try again.")

@@ -77,10 +77,10 @@ class Statement:
         """Return what was sent to each task, by its server and name."""
         every = dict.fromkeys((entry.server, entry.task) for entry in self.entries)
         return {
-            place: Ledger.of(
-                entry.event for entry in self.entries if (entry.server, entry.task) == place
+            task: Ledger.of(
+                entry.event for entry in self.entries if (entry.server, entry.task) == task
             )
-            for place in every
+            for task in every
         }
 
     @property
@@ -96,8 +96,8 @@ class Statement:
     def epsilon_per_sample_at_worst(self) -> float:
         """Return the ε of a sample that is also in each check-in that could not be followed."""
         losses = []
-        for place in self.tasks:
-            own = [entry for entry in self.entries if (entry.server, entry.task) == place]
+        for task in self.tasks:
+            own = [entry for entry in self.entries if (entry.server, entry.task) == task]
             losses += [entry.event.loss for entry in own if not entry.followed]
             losses.append(_dearest(Ledger.of(entry.event for entry in own if entry.followed)))
         return Loss.sum(losses).total

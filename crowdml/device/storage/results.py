@@ -1,4 +1,4 @@
-"""Keep what each check-in gives back to the participant: two counts, and its place in the task."""
+"""Keep what each check-in gives back to the participant: two counts, and its version."""
 
 from crowdml.device.for_you import RightCount
 from crowdml.device.storage.database import PrivateDatabase
@@ -23,7 +23,7 @@ class CheckinResults:
         """Keep the counts of a check-in, in the transaction that uses its samples."""
         self._db.execute("INSERT INTO results VALUES (?, ?, ?, NULL)", (checkin, *tally))
 
-    def place(self, checkin: str, version: int | None) -> None:
+    def set_version(self, checkin: str, version: int | None) -> None:
         """Store which check-in of the task it was, by the server's answer."""
         query = "UPDATE results SET version = ? WHERE checkin = ?"
         self._db.execute(query, (version, checkin))

@@ -147,12 +147,12 @@ class DeviceStore:
     ) -> StoreSummary | None:
         """Keep a sample, unless the buffer has `most` samples: other processes may add some.
 
-        One transaction checks that its place in a source was not taken before, and writes that it
+        One transaction checks that its position was not taken before, and writes that it
         is taken now, so no two processes send one line. A crash in between may lose the sample,
         and never sends it twice. With `durable`, the sample is on disk when this returns.
 
         Raises:
-            TakenBefore: Its place was taken; nothing was kept.
+            TakenBefore: Its position was taken; nothing was kept.
         """
         row = (x.astype("<f8", copy=False).tobytes(), y)
         if position is None:
@@ -175,8 +175,8 @@ class DeviceStore:
     def _take(self, position: Position) -> bool:
         """Remember the position; return whether the sample is known to be new."""
         if position.stream is None:
-            place = (position.path, position.lines, position.sha256)
-            self._db.execute("INSERT OR REPLACE INTO sources VALUES (?, ?, ?)", place)
+            row = (position.path, position.lines, position.sha256)
+            self._db.execute("INSERT OR REPLACE INTO sources VALUES (?, ?, ?)", row)
         else:
             self.streams.write(position.path, position.stream)
         if position.mark is None:
@@ -267,7 +267,7 @@ class DeviceStore:
         """Store the server's answer to a check-in, which then never needs to be sent again."""
         with self._db.transaction():
             self._answer(checkin, answer)
-            self.results.place(checkin.id, version)
+            self.results.set_version(checkin.id, version)
 
     def _answer(self, checkin: WrittenCheckin, answer: str) -> None:
         self._db.execute("DELETE FROM outbox WHERE id = ?", (checkin.id,))

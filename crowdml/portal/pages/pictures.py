@@ -105,7 +105,7 @@ def _setting(request: Request, slider: Slider) -> float:
 
 
 def _sent(request: Request, terms: Terms) -> int:
-    """Read the place of the direction that the dial's needle points at."""
+    """Read the rank of the direction that the dial's needle points at."""
     most = terms.mechanism().picture(terms.loss.total, terms.collection.batch).numbers
     return int(_number(request, "sent", 1, most))
 

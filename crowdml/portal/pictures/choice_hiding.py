@@ -22,7 +22,7 @@ THINNEST = 0.03
 
 @dataclass(frozen=True)
 class ChoiceHiding:
-    """Hold k directions, ordered by somebody's data, and the place of the direction that was sent.
+    """Hold k directions, ordered by somebody's data, and the rank of the direction that was sent.
 
     Place 1 is the direction closest to the data.
     """
@@ -39,8 +39,8 @@ class ChoiceHiding:
 
     def illustration(self) -> "ChoiceHiding":
         """Draw a direction that is likely for these data and unlikely for the opposite data."""
-        places = min(self.choice.t, self.choice.k - self.choice.t)
-        return replace(self, sent=1 + SystemChance().below(places), illustrates=True)
+        ranks = min(self.choice.t, self.choice.k - self.choice.t)
+        return replace(self, sent=1 + SystemChance().below(ranks), illustrates=True)
 
     @property
     def title(self) -> str:
@@ -86,9 +86,9 @@ class ChoiceHiding:
         """Return the probability that the direction at this place is sent."""
         return self.choice.likely if place <= self.choice.t else self.choice.unlikely
 
-    def _opposite(self, place: int) -> int:
-        """Return the place that the same direction has for the opposite data."""
-        return self.choice.k + 1 - place
+    def _opposite(self, rank: int) -> int:
+        """Return the rank that the same direction has for the opposite data."""
+        return self.choice.k + 1 - rank
 
     def draw(self, theme: Theme) -> "Figure":
         here, there = self.chance(self.sent), self.chance(self._opposite(self.sent))
@@ -115,8 +115,8 @@ class ChoiceHiding:
         axes.plot([needle, needle], [0, 1.0], color=theme.text, linewidth=2.4)
         axes.plot([0], [0], "o", color=theme.text, markersize=6)
 
-    def _angle(self, places: Array) -> Array:
-        """Return the angle of a place: from the top down, on both sides in turn."""
-        side = np.where(places % 2 == 0, -1.0, 1.0)
-        angles: Array = side * np.pi * (places - 0.5) / self.choice.k
+    def _angle(self, ranks: Array) -> Array:
+        """Return the angle of a rank: from the top down, on both sides in turn."""
+        side = np.where(ranks % 2 == 0, -1.0, 1.0)
+        angles: Array = side * np.pi * (ranks - 0.5) / self.choice.k
         return angles

@@ -17,10 +17,10 @@ if (choice && text) {
 // Show how well the crowd will learn as soon as it is simulated; the preview asks by itself.
 
 /**
- * @param {HTMLElement} place
+ * @param {HTMLElement} container
  * @param {HTMLButtonElement} button
  */
-async function simulate(place, button) {
+async function simulate(container, button) {
   const { form, textContent: label } = button;
   if (!form) return;
   const focused = document.activeElement === button;
@@ -33,8 +33,8 @@ async function simulate(place, button) {
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const found = page.getElementById("plan");
     if (found) {
-      place.replaceChildren(...found.childNodes);
-      if (focused) place.focus();
+      container.replaceChildren(...found.childNodes);
+      if (focused) container.focus();
       return;
     }
     // The task is wrong or the session has ended: let the whole page say it.
@@ -47,15 +47,15 @@ async function simulate(place, button) {
   if (button.dataset["shown"]) button.click();
 }
 
-for (const place of /** @type {NodeListOf<HTMLElement>} */ (
+for (const container of /** @type {NodeListOf<HTMLElement>} */ (
   document.querySelectorAll("[data-plan]")
 )) {
-  const first = place.querySelector("button");
-  place.addEventListener("click", (event) => {
+  const first = container.querySelector("button");
+  container.addEventListener("click", (event) => {
     const button = /** @type {Element} */ (event.target).closest("button");
     if (button?.value !== "plan" || button.dataset["shown"]) return;
     event.preventDefault();
-    simulate(place, button);
+    simulate(container, button);
   });
-  if (first && "atOnce" in place.dataset) simulate(place, first);
+  if (first && "atOnce" in container.dataset) simulate(container, first);
 }

@@ -22,10 +22,10 @@ class ActiveDevices:
         self.count = sum(word.bit_count() for word in self._words.values())
 
     def add(self, device: int) -> None:
-        place, bit = device // 64, 1 << device % 64
-        word = self._words.get(place, 0)
+        word_index, bit = device // 64, 1 << device % 64
+        word = self._words.get(word_index, 0)
         if not word & bit:
-            self._words[place] = word | bit
+            self._words[word_index] = word | bit
             self.count += 1
 
     def to_array(self) -> npt.NDArray[np.uint64]:

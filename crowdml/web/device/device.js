@@ -84,17 +84,17 @@ export class Device extends Exchange {
 
   /** Seconds until the next attempt; 0 if the time has come. */
   get wait() {
-    return this.waiting.seconds;
+    return this.retryTimer.seconds;
   }
 
   /** Whether the device waits because the server has said how long. */
   get askedToWait() {
-    return this.waiting.asked;
+    return this.retryTimer.asked;
   }
 
   /** What the next attempt waits for. */
   get waitsFor() {
-    return this.waiting.why;
+    return this.retryTimer.reason;
   }
 
   ledger() {
@@ -137,7 +137,7 @@ export class Device extends Exchange {
    * @param {Readings} x D numbers, or an object that has each by the name of its column. The terms'
    *   constants are applied, then it is rescaled to ‖x‖ ≤ 1 if longer.
    * @param {number | string} y A label by its name, or a real target.
-   * @param {string} [termsSha256] The terms that it was taken under: it is refused under others,
+   * @param {string} [termsSha256] The terms that it was taken under: it is rejected under others,
    *   which another tab may have agreed to.
    */
   async add(x, y, termsSha256) {
@@ -147,7 +147,7 @@ export class Device extends Exchange {
       if (this.ended !== null) return Outcome.ENDED;
       if (!kept) {
         const why = phrase(outcome);
-        this.say(phrase("the buffer is full: collection has stopped ({why}).", { why }));
+        this.notify(phrase("the buffer is full: collection has stopped ({why}).", { why }));
         return Outcome.FULL;
       }
     }

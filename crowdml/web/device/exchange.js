@@ -1,23 +1,26 @@
-/** Exchange check-ins with the server: Device Routines 2 and 3, and the handling of refusals. */
+/** Exchange check-ins with the server: Device Routines 2 and 3, and the handling of rejections. */
 
 import { LimitReached, Rejected, TermsChanged, Unreachable } from "../errors.js";
 import { phrase } from "../phrase.js";
 import { Membership, sameAgreement } from "./membership.js";
 import { Outcome } from "./outcome.js";
-import { SLOT } from "./waiting.js";
+import { SLOT } from "./retry_timer.js";
 
 /** @import { WrittenCheckin, OutcomeName } from "../types.js" */
 
-/** Refusals after which this device stops; all but the end of a task are for good. */
+/** Rejections after which this device stops; all but the end of a task are for good. */
 export const GIVE_UP_ON = ["revoked", "task-finished", "unauthorized"];
 
-/** Refusals after which the same bytes may still be accepted later. */
+/** Rejections after which the same bytes may still be accepted later. */
 export const KEEP_AFTER = [
   "fault", "method-not-allowed", "not-found", "task-paused", "too-frequent", "unavailable",
   "unknown",
 ];
 
 const LONGEST_WAIT = 3600;
+
+/** How the answer to a rejected check-in starts in the device's database; it is stored, so it stays. */
+export const REJECTED = "refused: ";
 
 const ALL_MADE = phrase("all check-ins that you agreed to are made. Thank you.");
 
@@ -51,7 +54,7 @@ export class Exchange extends Membership {
   /** Send what may be sent now, without waiting any longer. */
   retry() {
     return this.alone(() => {
-      this.waiting.clear();
+      this.retryTimer.clear();
       return this.#sync();
     });
   }
@@ -69,7 +72,7 @@ export class Exchange extends Membership {
       const outcome = await this.sync();
       const left = deadline - performance.now();
       if (left <= 0 || final.includes(outcome) || !(await this.#somethingToDo())) return outcome;
-      const pause = Math.min(Math.max(this.waiting.seconds * 1000, 10), left);
+      const pause = Math.min(Math.max(this.retryTimer.seconds * 1000, 10), left);
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
   }
@@ -78,8 +81,8 @@ export class Exchange extends Membership {
     await this.refresh();
     if (this.ended !== null) return Outcome.ENDED;
     if (!(await this.#somethingToDo())) return Outcome.COLLECTED;
-    if (await this.#batchIsFull()) this.waiting.batchFilled();
-    if (!this.waiting.due) return this.waiting.why;
+    if (await this.#batchIsFull()) this.retryTimer.batchFilled();
+    if (!this.retryTimer.isDue) return this.retryTimer.reason;
     try {
       return await this.#attempt();
     } catch (error) {
@@ -97,7 +100,7 @@ export class Exchange extends Membership {
       const checkin = await this.#release();
       if (checkin) outcome = await this.#send(checkin);
     }
-    this.waiting.clear();
+    this.retryTimer.clear();
     if (await this.#fulfilled()) await this.end("fulfilled", ALL_MADE);
     return outcome;
   }
@@ -145,7 +148,7 @@ export class Exchange extends Membership {
   /** @param {WrittenCheckin} checkin */
   async #send(checkin) {
     if (!(await this.store.claim(checkin))) {
-      await this.store.answered(checkin, "refused: repeated-number");
+      await this.store.answered(checkin, `${REJECTED}repeated-number`);
       await this.store.overtaken(COPY_END);
       throw new CopyFound();
     }
@@ -156,11 +159,11 @@ export class Exchange extends Membership {
       await this.store.answered(checkin, status, version);
     } catch (error) {
       if (error instanceof Rejected && error.kind === "repeated-number") {
-        await this.store.repeated(checkin, `refused: ${error.kind}`, COPY_END);
+        await this.store.repeated(checkin, REJECTED + error.kind, COPY_END);
         throw new CopyFound();
       }
       if (error instanceof Rejected && !KEEP_AFTER.includes(error.kind)) {
-        await this.store.answered(checkin, `refused: ${error.kind}`);
+        await this.store.answered(checkin, REJECTED + error.kind);
         this.changed();
       }
       throw error;
@@ -172,34 +175,34 @@ export class Exchange extends Membership {
 
   /** @param {unknown} error */
   async #failed(error) {
-    if (error instanceof Rejected) return this.#refused(error);
+    if (error instanceof Rejected) return this.#handleRejection(error);
     if (error instanceof CopyFound) {
-      this.say(COPIED);
+      this.notify(COPIED);
       await this.end(COPY_END.code, COPY_END.phrase);
       return Outcome.ENDED;
     }
     if (error instanceof LimitReached) {
-      this.say(error.phrase);
+      this.notify(error.phrase);
       return Outcome.LIMIT;
     }
     if (error instanceof TermsChanged) {
-      this.say(error.phrase);
+      this.notify(error.phrase);
       return this.#awaitConsent();
     }
     if (!(error instanceof Unreachable)) throw error;
-    this.say(phrase("{why} Samples are kept; will try again.", { why: error.phrase }));
-    return this.waiting.hold(Outcome.WAITING, patience(error.retryAfter));
+    this.notify(phrase("{why} Samples are kept; will try again.", { why: error.phrase }));
+    return this.retryTimer.waitAfterFailure(Outcome.WAITING, patience(error.retryAfter));
   }
 
   /**
-   * Handle a refusal: end, ask, wait, or go on with the next minibatch.
+   * Handle a rejection: end, ask, wait, or go on with the next minibatch.
    *
    * `tests/vectors/behaviour.json` says what every device does after each kind.
    *
    * @param {Rejected} error
    */
-  async #refused(error) {
-    this.say(phrase("the server refused: {why}", { why: error.phrase }));
+  async #handleRejection(error) {
+    this.notify(phrase("the server rejected it: {why}", { why: error.phrase }));
     const finished = error.kind === "task-finished";
     if (GIVE_UP_ON.includes(error.kind) && !finished) {
       await this.end(error.kind, error.phrase);
@@ -218,12 +221,12 @@ export class Exchange extends Membership {
     if (error.kind === "terms-changed") return this.#awaitConsent();
     const paused = error.kind === "task-paused";
     const atLeast = patience(error.extra["retry_after"]);
-    return this.waiting.hold(paused ? Outcome.PAUSED : Outcome.WAITING, atLeast);
+    return this.retryTimer.waitAfterFailure(paused ? Outcome.PAUSED : Outcome.WAITING, atLeast);
   }
 
   /** Stop trying until the participant agrees, or opens the page again. */
   #awaitConsent() {
-    return this.waiting.hold(Outcome.TERMS, Infinity);
+    return this.retryTimer.waitAfterFailure(Outcome.TERMS, Infinity);
   }
 
   async #batchIsFull() {

@@ -35,9 +35,9 @@ export function tally(model, w, x, y) {
 export function sharesOverTime(tallies) {
   const counted = tallies.filter(({ samples }) => samples);
   const parts = Math.min(counted.length, MOST_BARS);
-  const place = (/** @type {number} */ i) => Math.floor((i * counted.length) / parts);
+  const cut = (/** @type {number} */ i) => Math.floor((i * counted.length) / parts);
   return Array.from({ length: parts }, (_, i) => {
-    const { right, samples } = sum(counted.slice(place(i), place(i + 1)));
+    const { right, samples } = sum(counted.slice(cut(i), cut(i + 1)));
     return right / samples;
   });
 }

@@ -8,7 +8,7 @@ import { Agreement, requireSuccessor } from "./agreement.js";
 import { readTerms } from "./enrolment.js";
 import { HttpTransport } from "./network/transport.js";
 import { alone } from "./storage/lock.js";
-import { Waiting } from "./waiting.js";
+import { RetryTimer } from "./retry_timer.js";
 
 /** @import { DeviceStore, End, Identity, Limits, Options, Phrase } from "../types.js" */
 
@@ -19,7 +19,7 @@ export class Membership extends EventTarget {
   over = null;
   #identity;
   #gone = false;
-  #said = phrase("");
+  #lastNotice = phrase("");
   #channel;
 
   /**
@@ -42,7 +42,7 @@ export class Membership extends EventTarget {
     /** @protected */
     this.chance = options.chance ?? new Chance();
     /** @protected */
-    this.waiting = options.waiting ?? new Waiting({ chance: this.chance });
+    this.retryTimer = options.retryTimer ?? new RetryTimer({ chance: this.chance });
     this.#channel = new BroadcastChannel(store.name);
     this.#channel.onmessage = async () => {
       await this.refresh();
@@ -69,8 +69,8 @@ export class Membership extends EventTarget {
   }
 
   /** The last phrase for the participant. */
-  get said() {
-    return this.#said;
+  get lastNotice() {
+    return this.#lastNotice;
   }
 
   /** The terms that the server has now, which may differ from the agreed terms; and their hash. */
@@ -122,7 +122,7 @@ export class Membership extends EventTarget {
         if (!ended || ["copied", "fulfilled"].includes(ended.code)) await this.transport.leave(token);
       } catch (error) {
         if (!(error instanceof CrowdmlError)) throw error;
-        this.say(phrase("left without telling the server: {why}", { why: error.phrase }));
+        this.notify(phrase("left without telling the server: {why}", { why: error.phrase }));
       }
       this.#left();
       this.#identity = { ...this.#identity, token: "" };
@@ -172,7 +172,7 @@ export class Membership extends EventTarget {
   async #adopt(identity) {
     this.agreement = await Agreement.of(identity);
     this.#identity = identity;
-    this.waiting.clear();
+    this.retryTimer.clear();
   }
 
   /** @protected @type {(code: string, why: Phrase) => Promise<void>} */
@@ -184,11 +184,16 @@ export class Membership extends EventTarget {
     this.#identity = { ...this.#identity, ended: { code: "left", phrase: LEFT } };
   }
 
-  /** @protected @param {Phrase} sentence Said once, not at every sample. */
-  say(sentence) {
-    if (write(sentence) === write(this.#said)) return;
-    this.#said = sentence;
-    this.dispatchEvent(new CustomEvent("say", { detail: sentence }));
+  /**
+   * Tell the participant something, once and not at every sample.
+   *
+   * @protected
+   * @param {Phrase} sentence
+   */
+  notify(sentence) {
+    if (write(sentence) === write(this.#lastNotice)) return;
+    this.#lastNotice = sentence;
+    this.dispatchEvent(new CustomEvent("notice", { detail: sentence }));
   }
 
   /** @protected */

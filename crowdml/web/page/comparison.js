@@ -64,11 +64,11 @@ export class Comparison {
       put("new-sha256", termsSha256);
       put("new-terms", terms.text);
       this.#shown = termsSha256;
-      // The device refuses such terms, so do not offer to agree to them.
-      const refused = this.#device.terms.private && !terms.private;
-      any("private-no-more").hidden = !refused;
-      any("limit-part").hidden = this.#agree.hidden = refused;
-      this.#agree.disabled = refused;
+      // The device rejects such terms, so do not offer to agree to them.
+      const rejected = this.#device.terms.private && !terms.private;
+      any("private-no-more").hidden = !rejected;
+      any("limit-part").hidden = this.#agree.hidden = rejected;
+      this.#agree.disabled = rejected;
     } catch (error) {
       any("look-again").hidden = false;
       complain(error);

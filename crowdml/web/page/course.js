@@ -24,10 +24,10 @@ export function renderForYou(terms, history, ended) {
   const text = said ? say(said) : ended ? say("Not known: too few of your samples were used.") : waits(history);
   const shares = sharesOverTime(tallies);
   const state = `${text} ${shares.map(percent)}`;
-  for (const place of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-for-you]"))) {
-    if (place.dataset["forYou"] === state) continue;
-    place.dataset["forYou"] = state;
-    place.replaceChildren(make("p", text), ...(said && shares.length >= FEWEST ? [drawn(shares), caption()] : []));
+  for (const container of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-for-you]"))) {
+    if (container.dataset["forYou"] === state) continue;
+    container.dataset["forYou"] = state;
+    container.replaceChildren(make("p", text), ...(said && shares.length >= FEWEST ? [drawn(shares), caption()] : []));
   }
 }
 

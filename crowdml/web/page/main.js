@@ -99,7 +99,7 @@ async function takePart(device, fresh) {
     await part.close();
     part.reader.forget();
     panel.forget();
-    put("bye-note", say(device.said));
+    put("bye-note", say(device.lastNotice));
     show("bye");
   }
 

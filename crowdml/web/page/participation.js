@@ -191,14 +191,14 @@ export class Participation extends EventTarget {
       await action();
     } catch (error) {
       if (error instanceof TermsChanged) this.termsChanged = true;
-      else if (error instanceof Rejected) this.#refused(error);
+      else if (error instanceof Rejected) this.#handleRejection(error);
       else if (!(error instanceof Unreachable)) this.#halt(phraseOf(error));
       this.#update();
     }
   }
 
   /** @param {Rejected} error */
-  #refused({ kind, phrase }) {
+  #handleRejection({ kind, phrase }) {
     if (kind === "task-paused") this.taskPaused = true;
     if (GIVE_UP_ON.includes(kind)) this.over = { code: kind, phrase };
   }

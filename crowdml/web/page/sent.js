@@ -1,5 +1,6 @@
 /** Show every check-in that was sent, byte for byte, beside the true values of this session. */
 
+import { REJECTED } from "../device/exchange.js";
 import { eventKindOf } from "../index.js";
 import { countOf, probabilityInWords } from "../protocol/figures.js";
 import { any, make, put, row } from "./elements.js";
@@ -36,7 +37,7 @@ export class SentList {
         this.#answers.set(sent.id, answer);
         any("sent").prepend(this.#entry(sent, answer));
       }
-      answer.textContent = ANSWERS[sent.answer] ?? refusal(sent.answer);
+      answer.textContent = ANSWERS[sent.answer] ?? rejectionText(sent.answer);
     }
   }
 
@@ -90,8 +91,8 @@ function scrolling(table, name) {
 }
 
 /** @param {string} answer `refused: KIND`. */
-function refusal(answer) {
-  return say("refused: {kind}", { kind: answer.replace("refused: ", "") });
+function rejectionText(answer) {
+  return say("rejected: {kind}", { kind: answer.replace(REJECTED, "") });
 }
 
 /** @param {Odds} odds */

@@ -1,7 +1,7 @@
 /** Read light: the illuminance in lux, where the browser has a light sensor. */
 
 import { phrase } from "../phrase.js";
-import { refusal } from "./sensor_error.js";
+import { sensorErrorOf } from "./sensor_error.js";
 
 /** @import { Source } from "../types.js" */
 
@@ -19,7 +19,7 @@ export async function start(onReading, { rate }) {
   await new Promise((resolve, reject) => {
     sensor.onactivate = resolve;
     sensor.onerror = (/** @type {ErrorEvent} */ { error }) =>
-      reject(refusal(name, error));
+      reject(sensorErrorOf(name, error));
     sensor.start();
   });
   // The sensor reports only when the light changes; a window needs every tick.

@@ -1,7 +1,7 @@
 /** Read motion: the length of the acceleration vector, gravity included, in m/s². */
 
 import { phrase } from "../phrase.js";
-import { SensorError, refusal } from "./sensor_error.js";
+import { SensorError, sensorErrorOf } from "./sensor_error.js";
 
 /** @import { OnReading } from "../types.js" */
 
@@ -22,7 +22,7 @@ export async function ask() {
   try {
     answer = await kind.requestPermission?.();
   } catch (error) {
-    throw refusal(name, error);
+    throw sensorErrorOf(name, error);
   }
   if (answer === "denied") {
     throw new SensorError("The {sensor} was refused. Close this page, open it again and allow it.", {

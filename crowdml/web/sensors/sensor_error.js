@@ -10,7 +10,7 @@ export class SensorError extends CrowdmlError {}
  * @param {Phrase} sensor Its name.
  * @param {unknown} error What the browser said.
  */
-export function refusal(sensor, error) {
+export function sensorErrorOf(sensor, error) {
   const why = String(error instanceof Error ? error.message : error);
   const cause = { cause: error };
   return error instanceof Error && /NotAllowed|Security/.test(error.name)

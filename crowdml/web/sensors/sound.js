@@ -1,7 +1,7 @@
 /** Read sound: the microphone's level, root mean square, 0 … 1. Nothing is recorded. */
 
 import { phrase } from "../phrase.js";
-import { refusal } from "./sensor_error.js";
+import { sensorErrorOf } from "./sensor_error.js";
 
 /** @import { Source } from "../types.js" */
 
@@ -26,7 +26,7 @@ export async function start(onReading, { rate }) {
   try {
     stream = await navigator.mediaDevices.getUserMedia({ audio: RAW });
   } catch (error) {
-    throw refusal(name, error);
+    throw sensorErrorOf(name, error);
   }
   const context = new AudioContext();
   const analyser = context.createAnalyser();

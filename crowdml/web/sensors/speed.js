@@ -1,7 +1,7 @@
 /** Read speed in m/s from the location service. The place itself is dropped at once. */
 
 import { phrase } from "../phrase.js";
-import { refusal } from "./sensor_error.js";
+import { sensorErrorOf } from "./sensor_error.js";
 
 /** @import { OnReading } from "../types.js" */
 
@@ -25,7 +25,7 @@ export function start(onReading) {
         if (code !== PERMISSION_DENIED) return resolve(stop);
         stop();
         const error = new DOMException(message, "NotAllowedError");
-        reject(refusal(name, error));
+        reject(sensorErrorOf(name, error));
       },
       { enableHighAccuracy: true, maximumAge: 0 },
     );

@@ -1,6 +1,6 @@
 /** What a page gives to a device. */
 
-import type { Waiting } from "../device/waiting.js";
+import type { RetryTimer } from "../device/retry_timer.js";
 import type { Chance, Draw } from "./chance.js";
 import type { Limits } from "./memory.js";
 import type { Transport, TransportOptions } from "./network.js";
@@ -25,11 +25,11 @@ export interface Options extends TransportOptions {
   /** All randomness; by default from the browser's generator. */
   chance?: Chance;
   /** When to try again; by default soon, and after each failure later. */
-  waiting?: Waiting;
+  retryTimer?: RetryTimer;
 }
 
 /** In seconds. */
-export interface WaitingSettings {
+export interface RetryTimerSettings {
   base: number;
   longest: number;
   jitter: number;

@@ -33,7 +33,7 @@ export interface Level {
 
 /** Why a device has stopped. */
 export interface End {
-  /** `left`, `fulfilled`, or the kind of the problem with which the server refused. */
+  /** `left`, `fulfilled`, or the kind of the server's rejection. */
   readonly code: string;
   readonly phrase: Phrase;
 }

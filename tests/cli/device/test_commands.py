@@ -147,11 +147,11 @@ def test_links_that_lead_nowhere(quick: Here, server: Process, url: str, sentenc
 )  # fmt: skip
 def test_a_name_that_leaves_the_folder(quick: Here, server: Process, name: str) -> None:
     for link in ([f"{server.url}/join/{name}"], [server.url, "--task", name]):
-        refused = quick("device", "join", *link, "--yes").error()
+        rejected = quick("device", "join", *link, "--yes").error()
         hidden = not link[0].isprintable()
         must = "a link must" if hidden else "a task's name must be 1 to 63 lower-case letters"
-        assert refused.startswith(must)
-        assert refused.isprintable()
+        assert rejected.startswith(must)
+        assert rejected.isprintable()
     assert list(quick.folder.iterdir()) == []
 
 
@@ -177,9 +177,9 @@ def test_joining_again_on_other_terms(quick: Here) -> None:
         arguments = ("device", "join", f"{url}/join/activity", "--yes")
         quick(*arguments).said()
         puppet.memory.terms = make_task(privacy__epsilon=0.5).terms.text
-        refused = quick(*arguments)
-    assert (refused.code, refused.out) == (1, "")
-    assert "Run `crowdml device agree`" in refused.err.splitlines()[-1]
+        rejected = quick(*arguments)
+    assert (rejected.code, rejected.out) == (1, "")
+    assert "Run `crowdml device agree`" in rejected.err.splitlines()[-1]
 
 
 def test_a_reading_in_several_samples_is_named(quick: Here, server: Process) -> None:
@@ -198,14 +198,14 @@ def test_a_fingerprint_needs_tls(quick: Here, server: Process) -> None:
 
 def test_no_privacy_must_be_accepted_by_name(quick: Here, server: Process) -> None:
     arguments = ("device", "join", f"{server.url}/join/naked", "--yes")
-    refused = quick(*arguments)
-    assert (refused.code, refused.out) == (1, "")
-    assert "What you lose:     Not private. ε = ∞: nothing is protected." in refused.err
-    assert "THIS TASK IS NOT PRIVATE. It sends numbers from which your samples" in refused.err
-    assert "Your device sends numbers from which your samples can be worked out." in refused.err
-    assert "oise is added" not in refused.err
-    assert "never leave" not in refused.err
-    last = refused.err.splitlines()[-1]
+    rejected = quick(*arguments)
+    assert (rejected.code, rejected.out) == (1, "")
+    assert "What you lose:     Not private. ε = ∞: nothing is protected." in rejected.err
+    assert "THIS TASK IS NOT PRIVATE. It sends numbers from which your samples" in rejected.err
+    assert "Your device sends numbers from which your samples can be worked out." in rejected.err
+    assert "oise is added" not in rejected.err
+    assert "never leave" not in rejected.err
+    last = rejected.err.splitlines()[-1]
     assert last.startswith("crowdml: the task naked is NOT PRIVATE")
     assert "--accept-no-privacy" in last
     assert not list(quick.data.iterdir())
@@ -223,12 +223,12 @@ def test_an_epsilon_that_protects_nobody_is_no_privacy(
     quick: Here, server: Process, task: str, epsilon: str
 ) -> None:
     arguments = ("device", "join", f"{server.url}/join/{task}", "--yes")
-    refused = quick(*arguments)
-    assert refused.code == 1
-    assert f"THIS TASK IS NOT PRIVATE. It has ε = {epsilon}" in refused.err
+    rejected = quick(*arguments)
+    assert rejected.code == 1
+    assert f"THIS TASK IS NOT PRIVATE. It has ε = {epsilon}" in rejected.err
     for claim in ("no noise", "never certain", "factor of at most"):
-        assert claim not in refused.err
-    assert "--accept-no-privacy" in refused.err.splitlines()[-1]
+        assert claim not in rejected.err
+    assert "--accept-no-privacy" in rejected.err.splitlines()[-1]
     quick(*arguments, "--accept-no-privacy").said()
     with server.connected() as wire:
         assert wire.get(f"/v1/tasks/{task}").json()["private"] is False
@@ -237,11 +237,11 @@ def test_an_epsilon_that_protects_nobody_is_no_privacy(
 def test_only_for_the_invited(quick: Here, owner: Here, server: Process) -> None:
     link, code = f"{server.url}/join/guests", owner("task", "invite", "guests").said().strip()
     for wrong in ([], ["--invite", "nonsense"]):
-        refused = quick("device", "join", link, "--yes", *wrong)
-        assert refused.code == 1
-        assert refused.err.splitlines()[-1].startswith("crowdml: ")
-        assert "invite" in refused.err.splitlines()[-1]
-        assert not list(quick.data.iterdir()), "a refused device leaves nothing behind"
+        rejected = quick("device", "join", link, "--yes", *wrong)
+        assert rejected.code == 1
+        assert rejected.err.splitlines()[-1].startswith("crowdml: ")
+        assert "invite" in rejected.err.splitlines()[-1]
+        assert not list(quick.data.iterdir()), "a rejected device leaves nothing behind"
     invited = ("device", "join", link, "--yes", "--invite", code, "--file")
     assert quick(*invited, "first").code == 0
     assert quick(*invited, "second").code == 1
@@ -270,12 +270,12 @@ def test_rows_in_other_units_are_asked_about(quick: Here, server: Process) -> No
     assert "wrong.csv: 3 of the first 3 rows" in ran.err
 
 
-def test_a_limit_of_nothing_is_refused(quick: Here, server: Process) -> None:
+def test_a_limit_of_nothing_is_rejected(quick: Here, server: Process) -> None:
     for option in ("--per-sample", "--per-device"):
         link = f"{server.url}/join/activity"
-        refused = quick("device", "join", link, "--yes", option, 0)
-        assert refused.code == 1, "0 must not mean the default"
-        assert "must be a number above 0, found 0" in refused.err
+        rejected = quick("device", "join", link, "--yes", option, 0)
+        assert rejected.code == 1, "0 must not mean the default"
+        assert "must be a number above 0, found 0" in rejected.err
     assert not (quick.data / "activity.device").exists()
 
 
@@ -347,9 +347,9 @@ def test_a_file_is_taken_once(joined: Here) -> None:
     more = joined(*run, "samples.csv").said()
     assert "2 samples kept, 1 check-in answered, 0 samples in the buffer\n" in more
     file.write_text(3 * ROW)
-    refused = joined(*run, "samples.csv").error()
-    assert "the first 7 lines of samples.csv were taken before" in refused
-    assert "count, and cost, twice" in refused
+    rejected = joined(*run, "samples.csv").error()
+    assert "the first 7 lines of samples.csv were taken before" in rejected
+    assert "count, and cost, twice" in rejected
     assert joined(*run, "samples.csv", "--again").said().startswith("3 samples kept")
     assert joined(*run, "samples.csv").said().startswith("went on after line 3 of samples.csv\n")
     assert len(joined("device", "ledger", "--json").json()["checkins"]) == 3
@@ -522,8 +522,8 @@ def test_a_broker_that_does_not_know_us(joined: Here, tmp_path: Path) -> None:
         source = broker.source.replace("p%40ss", "guess")
         said = joined("device", "run", "--source", source, "--ca", broker.certificate).error()
     assert said == (
-        f"the broker localhost:{broker.port} refused: Not authorized. Look at the user and the "
-        "password in --source."
+        f"the broker localhost:{broker.port} rejected the connection: Not authorized. "
+        "Look at the user and the password in --source."
     )
 
 
@@ -576,8 +576,8 @@ def test_a_limit_stops_and_loses_nothing(quick: Here, server: Process) -> None:
     ran = quick("device", "run", "--source", "-")
     assert ran.said() == "0 samples kept, 1 check-in answered, 0 samples in the buffer\n"
     assert quick("device", "ledger", "--json").json()["limits"]["per_device"] == 3.0
-    refused = quick("device", "limits", "--per-sample", 0, "--per-device", 3).error()
-    assert "the limit per_sample must be a number above 0, found 0" in refused
+    rejected = quick("device", "limits", "--per-sample", 0, "--per-device", 3).error()
+    assert "the limit per_sample must be a number above 0, found 0" in rejected
     said = quick("device", "limits", "--per-sample", 0.5).said()
     assert said == "limits: ε = 0.5 for a sample, 3 for the device\n"
     said = quick("device", "run", "--source", "-", typed=3 * ROW).said(4)
@@ -696,8 +696,8 @@ def test_leaving(joined: Here, owner: Here, server: Process) -> None:
     assert len(joined("device", "ledger", "--json").json()["checkins"]) == 1
     after = joined("device", "run", "--source", "-", typed=3 * ROW).said(3)
     assert "the task is over for this device: left" in after
-    refused = joined("device", "join", f"{server.url}/join/activity", "--yes")
-    assert "has left activity, and keeps its ledger only" in refused.err
+    rejected = joined("device", "join", f"{server.url}/join/activity", "--yes")
+    assert "has left activity, and keeps its ledger only" in rejected.err
     assert joined("device", "leave").said() == f"left; {file} is erased\n"
     assert [path.name for path in joined.data.iterdir()] == ["participant.account"]
 
@@ -739,10 +739,10 @@ def test_terms_that_change_while_they_are_read(
             return True
 
         monkeypatch.setattr(typer, "confirm", confirm)
-        refused = quick("device", "agree")
-        assert refused.code == 1
-        assert f"terms {terms_hash(text)}" in refused.err, "the hash of what was shown is shown"
-        assert f"the terms shown were {terms_hash(text)}" in refused.err
+        rejected = quick("device", "agree")
+        assert rejected.code == 1
+        assert f"terms {terms_hash(text)}" in rejected.err, "the hash of what was shown is shown"
+        assert f"the terms shown were {terms_hash(text)}" in rejected.err
         assert _pinned(quick) == before
         puppet.memory.terms = text
         assert (

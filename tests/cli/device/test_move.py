@@ -66,9 +66,9 @@ def test_a_renewed_certificate(joined: Joined, quick: Here) -> None:
     (server.folder / "crowdml-key.pem").unlink()
     server.start()
     assert server.fingerprint != old
-    refused = joined.feed(1)
-    assert refused.code == 1
-    assert "crowdml device repin" in refused.err
+    rejected = joined.feed(1)
+    assert rejected.code == 1
+    assert "crowdml device repin" in rejected.err
 
     before = joined.state()
     wrong = quick("device", "repin", "ab" * 32, "--yes")
@@ -112,9 +112,9 @@ def test_servers_that_are_not_the_same(joined: Joined, quick: Here) -> None:
         (stranger, "token"),
     ):
         pinned = ("--fingerprint", server.fingerprint, "--yes")
-        refused = quick("device", "move", server.url, *pinned)
-        assert refused.code == 1
-        assert words in refused.err, refused.err
+        rejected = quick("device", "move", server.url, *pinned)
+        assert rejected.code == 1
+        assert words in rejected.err, rejected.err
     assert quick("device", "move", stranger.url, "--yes").code == 1
     assert (
         "must lead to the task" in quick("device", "move", f"{empty.url}/join/x", "--yes").error()

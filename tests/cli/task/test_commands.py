@@ -91,7 +91,7 @@ def _filled_in(starter: str) -> str:
 @pytest.mark.parametrize(
     "field", ["objective", "owner", "contact", "purpose", "sensors", "description"]
 )
-def test_the_templates_sentences_are_refused(quick: Here, tmp_path: Path, field: str) -> None:
+def test_the_templates_sentences_are_rejected(quick: Here, tmp_path: Path, field: str) -> None:
     starter = quick("task", "new").said()
     kept = next(line for line in starter.splitlines() if line.startswith(f"{field} = "))
     for text in (kept, kept[:-1] + ' More."'):

@@ -13,7 +13,7 @@ import pytest
 
 from crowdml.certificate import certificate_fingerprint, self_signed
 from crowdml.checks.transports import check_transport
-from crowdml.device import Device, HttpTransport, Outcome, Waiting, describe_contribution
+from crowdml.device import Device, HttpTransport, Outcome, RetryTimer, describe_contribution
 from crowdml.errors import InvalidInput, Unreachable, Untrusted
 from crowdml.privacy import Limits
 from crowdml.protocol import Enrol
@@ -85,7 +85,7 @@ def test_the_errors_of_a_real_server(tmp_path: Path) -> None:
             stack.enter_context(
                 Device.join(
                     server.url, "activity", file=tmp_path / str(n) / "device",
-                    waiting=Waiting(slot=0.0), **options,
+                    retry_timer=RetryTimer(slot=0.0), **options,
                 )
             )
             for n in range(8)
@@ -131,7 +131,7 @@ def test_nobody_there() -> None:
     "url", ["ftp://127.0.0.1", "127.0.0.1:80", "https://", "", "http://10.0.0.1:80",
             "http://example.org", "http://127.0.0.1.example.org"],
 )  # fmt: skip
-def test_an_address_that_is_not_safe_is_refused(url: str) -> None:
+def test_an_address_that_is_not_safe_is_rejected(url: str) -> None:
     with pytest.raises(InvalidInput, match="found"):
         HttpTransport(url, "activity")
 

@@ -15,6 +15,7 @@ import pytest
 
 from crowdml.cli.device import run_notes
 from crowdml.device import Device, DeviceStore, set_label
+from crowdml.device.retry_timer import RetryTimer
 from crowdml.device.sources import (
     Hint,
     Intake,
@@ -33,7 +34,6 @@ from crowdml.device.sources.message_hints import WITHOUT_LABEL
 from crowdml.device.sources.message_receiver import ENDED, STOPPED
 from crowdml.device.sources.mqtt.broker import TopicMessage
 from crowdml.device.sources.mqtt.topic import _AppReader
-from crowdml.device.waiting import Waiting
 from crowdml.errors import InvalidSample
 from crowdml.protocol import State
 from experiments.sources.apps import START, PhyphoxApp, record
@@ -95,8 +95,8 @@ def test_phyphox_without_new_readings(tmp_path: Path) -> None:
     skipped: list[InvalidSample] = []
     with taking(tmp_path, "phyphox", task_of()) as (_, _, intake):
         app = PhyphoxApp(record(1))
-        waiting = Waiting(base=0.001)
-        phone = PhyphoxPhone("127.0.0.1", app.port, intake, waiting, 0.0, skipped.append)
+        retry_timer = RetryTimer(base=0.001)
+        phone = PhyphoxPhone("127.0.0.1", app.port, intake, retry_timer, 0.0, skipped.append)
         with closing(app):
             for _ in range(MOST + 5):
                 phone.poll(0.01)

@@ -22,7 +22,7 @@ import pytest
 
 from crowdml import one_file_device as standalone
 from crowdml.certificate import self_signed
-from crowdml.device import Device, DeviceStore, Outcome, Waiting, feed, set_label
+from crowdml.device import Device, DeviceStore, Outcome, RetryTimer, feed, set_label
 from crowdml.device.sources import (
     Intake,
     ListenAddress,
@@ -137,7 +137,7 @@ def test_sensor_logger_by_mqtt(device: Device, store: DeviceStore, tmp_path: Pat
     with broker_in(tmp_path / "broker") as broker:
         address = read_address(broker.source)
         intake, client = Intake(store, "sensor-logger"), client_of(device, address.topic)
-        session = Broker(address, client, waiting=Waiting(base=0.01))
+        session = Broker(address, client, retry_timer=RetryTimer(base=0.01))
         published = threading.Event()
 
         def stopped() -> bool:
@@ -190,7 +190,7 @@ def test_phyphox(device: Device, store: DeviceStore, tmp_path: Path) -> None:
     now = [START]
     app, label, n = PhyphoxApp(MOMENTS), None, 0
     intake = Intake(store, "phyphox", clock=lambda: now[0])
-    phone = PhyphoxPhone("127.0.0.1", app.port, intake, Waiting(base=0.001, longest=0.001), 0.0)
+    phone = PhyphoxPhone("127.0.0.1", app.port, intake, RetryTimer(base=0.001, longest=0.001), 0.0)
     with closing(app):
         while app.now < len(MOMENTS):
             ahead, n = MOMENTS[app.now : app.now + 100], n + 1
@@ -204,7 +204,7 @@ def test_phyphox(device: Device, store: DeviceStore, tmp_path: Path) -> None:
             app.broken = False
             if n % 5 == 0:
                 intake = Intake(store, "phyphox", clock=lambda: now[0])
-                phone = PhyphoxPhone("127.0.0.1", app.port, intake, Waiting(base=0.001), 0.0)
+                phone = PhyphoxPhone("127.0.0.1", app.port, intake, RetryTimer(base=0.001), 0.0)
             wait_for(phone, "a1b2c3", app.now)
     assert kept(store) == from_csv(tmp_path / "csv")
 
@@ -214,7 +214,7 @@ def test_phyphox_begins_anew(device: Device, store: DeviceStore) -> None:
     set_label(store, "Walking", 1)
     intake = Intake(store, "phyphox", clock=lambda: START)
     app = PhyphoxApp(MOMENTS)
-    phone = PhyphoxPhone("127.0.0.1", app.port, intake, Waiting(base=0.001), 0.0)
+    phone = PhyphoxPhone("127.0.0.1", app.port, intake, RetryTimer(base=0.001), 0.0)
     with closing(app):
         counts = []
         for session, size in (("a", 500), ("b", 500), ("b", 300), ("b", 400)):
@@ -426,7 +426,7 @@ def test_a_full_buffer_is_told_and_nothing_is_lost(tmp_path: Path) -> None:
      b'{"payload": [{"name": "accelerometer", "time": -1, "values": {}}]}',
      b'{"payload": [{"name": "accelerometer", "time": 1e300, "values": {}}]}'],
 )  # fmt: skip
-def test_what_is_no_message_is_refused(store: DeviceStore, body: bytes) -> None:
+def test_what_is_no_message_is_rejected(store: DeviceStore, body: bytes) -> None:
     intake = Intake(store, "sensor-logger")
     with listening(intake) as app:
         status, text = post(app, body)
@@ -629,8 +629,8 @@ def test_a_secret_is_needed(store: DeviceStore) -> None:
         assert "<svg" in page, "the QR code of the address"
     with listening(intake, user="ann", password="p:w") as app:
         right, wrong = (f"Basic {b64encode(code).decode()}" for code in (b"ann:p:w", b"ann:pw"))
-        refused = (401, "The app must send this device's user name and password.")
-        assert post(app, body) == post(app, body, Authorization=wrong) == refused
+        rejected = (401, "The app must send this device's user name and password.")
+        assert post(app, body) == post(app, body, Authorization=wrong) == rejected
         assert post(app, body, Authorization="Basic é".encode().decode("latin1"))[0] == 401
         assert post(app, body, Authorization=right)[0] == 200
     assert intake.counts.lines == 2
@@ -721,7 +721,7 @@ def test_the_examples_for_a_home(format: str, tmp_path: Path) -> None:
         running.append(intake)
         address = read_address(f"mqtt://127.0.0.1:{broker.port}/{topic}")
         client = client_of(device, address.topic)
-        session = Broker(address, client, waiting=Waiting(base=0.01))
+        session = Broker(address, client, retry_timer=RetryTimer(base=0.01))
         published = threading.Event()
 
         def stopped() -> bool:

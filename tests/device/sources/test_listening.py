@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from crowdml.device import Device, DeviceStore, Outcome, SourceCounts, Waiting
+from crowdml.device import Device, DeviceStore, Outcome, RetryTimer, SourceCounts
 from crowdml.device.sources.address import TopicAddress, read_address
 from crowdml.device.sources.mqtt.broker import Broker
 from crowdml.device.sources.mqtt.topic import LARGEST, client_of, listen
@@ -57,8 +57,8 @@ class Listener:
     def __init__(self, device: Device, address: TopicAddress, **options: Any) -> None:
         self.device = device
         self.client = client_of(device, address.topic)
-        waiting = Waiting(base=0.01, longest=0.1)
-        self.broker = Broker(address, self.client, waiting=waiting, **options)
+        retry_timer = RetryTimer(base=0.01, longest=0.1)
+        self.broker = Broker(address, self.client, retry_timer=retry_timer, **options)
         self.skipped: list[str] = []
 
     def until(self, true: Callable[[], bool]) -> SourceCounts:
@@ -295,7 +295,7 @@ def test_tls_and_a_password(device: Device, tmp_path: Path) -> None:
 
         wrong = read_address(broker.source.replace("p%40ss", "guess"))
         with pytest.raises(
-            InvalidInput, match=r"refused: Not authorized\. Look at the user"
+            InvalidInput, match=r"rejected the connection: Not authorized\. Look at the user"
         ) as heard:
             Listener(device, wrong, **options).until(lambda: False)
         assert "guess" not in str(heard.value)
@@ -358,8 +358,16 @@ def answering(*answers: bytes) -> Iterator[TopicAddress]:
 @pytest.mark.parametrize(
     ("answers", "kind", "message"),
     [
-        ([b"\x20\x02\x00\x01"], InvalidInput, r"refused: Unsupported protocol .* speak MQTT 5"),
-        ([b"\x20\x03\x00\x87\x00"], InvalidInput, r"refused: Not authorized\. Look at the user"),
+        (
+            [b"\x20\x02\x00\x01"],
+            InvalidInput,
+            r"rejected the connection: Unsupported protocol .* speak MQTT 5",
+        ),
+        (
+            [b"\x20\x03\x00\x87\x00"],
+            InvalidInput,
+            r"rejected the connection: Not authorized\. Look at the user",
+        ),
         ([CONNACK, SUBACK[:-1] + b"\x00"], InvalidInput, "must grant QoS 1 .*: Granted QoS 0"),
         ([CONNACK, SUBACK[:-1] + b"\x87"], InvalidInput, "must grant QoS 1 .*: Not authorized"),
         ([CONNACK, SUBACK + b"\xe0\x02\x8e\x00"], DeviceError, "one process may read"),

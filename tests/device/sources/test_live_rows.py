@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from crowdml import one_file_device as standalone
-from crowdml.device import Device, DeviceStore, Waiting, set_label
+from crowdml.device import Device, DeviceStore, RetryTimer, set_label
 from crowdml.device.sources import (
     APP_FORMATS,
     Intake,
@@ -145,7 +145,7 @@ def through_phyphox(person: Participant) -> None:
     intake = person.intake("phyphox", clock=lambda: START)
     app = PhyphoxApp(MOMENTS)
     app.now = len(MOMENTS)
-    phone = PhyphoxPhone("127.0.0.1", app.port, intake, Waiting(base=0.001), 0.0)
+    phone = PhyphoxPhone("127.0.0.1", app.port, intake, RetryTimer(base=0.001), 0.0)
 
     def stopped() -> bool:
         return intake.newest(f"phyphox:{app.session}") == MOMENTS[-1].ms * 1_000_000
@@ -159,7 +159,7 @@ def through_topic(person: Participant, folder: Path) -> None:
     with broker_in(folder / "broker") as broker:
         address = read_address(broker.source)
         client, published = client_of(device, address.topic), threading.Event()
-        session = Broker(address, client, waiting=Waiting(base=0.01))
+        session = Broker(address, client, retry_timer=RetryTimer(base=0.01))
 
         def stopped() -> bool:
             if not published.is_set() and broker.n_subscriptions():
@@ -226,7 +226,7 @@ def test_the_app_shows_why(tmp_path: Path) -> None:
         first = next(n for n, (status, _) in enumerate(said) if status == 499)
         assert set(said[:first]) == {(200, "[]")}
         assert set(said[first:]) == {(499, DOUBT.replace("4 of the first 4", "3 of the first 3"))}
-        assert intake.counts.lines == first + 1, "a message that was refused is not taken"
+        assert intake.counts.lines == first + 1, "a message that was rejected is not taken"
         with pytest.raises(DoubtfulRows):
             intake.resolve_doubt(person.on_doubt)
         person.check_nothing_spent()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from crowdml.device import Device, DeviceStore, Outcome, Waiting, set_label
+from crowdml.device import Device, DeviceStore, Outcome, RetryTimer, set_label
 from crowdml.device.sources import Intake, PhyphoxPhone, phyphox
 from crowdml.device.sources.formats import SECOND
 from crowdml.device.storage.streams import Streams
@@ -27,8 +27,8 @@ class Lab:
         self.app = PhyphoxApp(record(seconds, rate=RATE))
         self.now, self.second = START, 0
         self.intake = Intake(self.store, "phyphox", clock=lambda: self.now)
-        waiting = Waiting(base=0.0001, longest=0.0001)
-        self.phone = PhyphoxPhone("127.0.0.1", self.app.port, self.intake, waiting, 0.0)
+        retry_timer = RetryTimer(base=0.0001, longest=0.0001)
+        self.phone = PhyphoxPhone("127.0.0.1", self.app.port, self.intake, retry_timer, 0.0)
 
     def poll(self) -> None:
         for _ in range(2):  # the first answer may only show the session
@@ -138,8 +138,8 @@ def test_a_restart_continues_where_the_samples_end(tmp_path: Path) -> None:
         lab.poll()
         assert lab.store.n_samples == 20
         lab.intake = Intake(lab.store, "phyphox", clock=lambda: lab.now)
-        waiting = Waiting(base=0.0001, longest=0.0001)
-        lab.phone = PhyphoxPhone("127.0.0.1", lab.app.port, lab.intake, waiting, 0.0)
+        retry_timer = RetryTimer(base=0.0001, longest=0.0001)
+        lab.phone = PhyphoxPhone("127.0.0.1", lab.app.port, lab.intake, retry_timer, 0.0)
         lab.poll()
         while lab.device.flush() is Outcome.CHECKED_IN:
             lab.poll()

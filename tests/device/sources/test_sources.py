@@ -145,7 +145,7 @@ def test_a_cursor_goes_on_after_what_was_taken(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("changed", ["0.5,0.25,still\n0,1,1\n0,1,1\n", "0.5,0.25,walk\n", ""])
-def test_a_file_that_changed_is_refused(tmp_path: Path, changed: str) -> None:
+def test_a_file_that_changed_is_rejected(tmp_path: Path, changed: str) -> None:
     file = tmp_path / "samples.csv"
     file.write_text("0.5,0.25,walk\n0.125,-0.5,still\n")
     _, cursor = take(file)

@@ -112,11 +112,11 @@ def test_a_message_that_is_not_written_takes_nothing(store: DeviceStore) -> None
 def test_a_failed_sanitizing_leaves_everything(store: DeviceStore, file: Path) -> None:
     fill(store, 1.0, 2.0)
 
-    def refuse(x: Array, y: Array, ledger: Ledger) -> WrittenCheckin:
+    def reject(x: Array, y: Array, ledger: Ledger) -> WrittenCheckin:
         raise LimitReached("no")
 
     with pytest.raises(LimitReached):
-        store.release(2, EVENT, refuse)
+        store.release(2, EVENT, reject)
     with closing(DeviceStore(file)) as again:
         assert (again.n_samples, again.pending, again.ledger.events) == (2, None, ())
 

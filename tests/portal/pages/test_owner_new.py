@@ -197,9 +197,9 @@ def test_a_wrong_field_gets_the_sentence_of_a_task_file(portal: Portal, key: str
     with portal.owner() as browser:
         for value in WRONG[key]:
             form = FORM | (PIPELINE if ".sensor." in key else {}) | {key: value}
-            with pytest.raises(InvalidTask) as refused:
+            with pytest.raises(InvalidTask) as rejected:
                 Task.from_toml(task_toml(form))
-            (mistake,) = refused.value.mistakes
+            (mistake,) = rejected.value.mistakes
             assert mistake.field == key
             with speaking("de"):
                 said = sentence(mistake)
@@ -255,9 +255,9 @@ def test_a_number_is_read_as_the_page_writes_it(language: str, typed: str, kept:
 
 def test_an_ambiguous_number_is_rejected_with_a_sentence() -> None:
     with speaking("de"):
-        with pytest.raises(InvalidTask) as refused:
+        with pytest.raises(InvalidTask) as rejected:
             Task.from_toml(task_toml(FORM | {"model.radius": "1.000"}))
-        (mistake,) = refused.value.mistakes
+        (mistake,) = rejected.value.mistakes
         said = sentence(mistake)
     assert said.endswith("gefunden: „1.000“. Schreiben Sie Tausend ohne Punkt: 1000.")
 
@@ -462,15 +462,15 @@ def test_a_task_file_can_be_pasted(portal: Portal) -> None:
         assert view["terms"] == Task.from_toml(text).terms.text
         broken = STARTER.format(name="broken").replace("count = 33", "count = 0")
         for wrong in ("", "name = ", broken, broken.replace("batch", "bach")):
-            with pytest.raises(InvalidTask) as refused:
+            with pytest.raises(InvalidTask) as rejected:
                 Task.from_toml(wrong)
             reply = browser.send("/owner/new", {"toml": wrong, "do": "create"})
             assert reply.status == 200
-            assert wrong_inputs(reply) == {"toml": " ".join(str(refused.value).split())}
+            assert wrong_inputs(reply) == {"toml": " ".join(str(rejected.value).split())}
 
 
 def test_a_task_file_that_is_too_long(portal: Portal) -> None:
-    """Either the refusal arrives, or the server hangs up on the flood; it never takes it in."""
+    """Either the rejection arrives, or the server hangs up on the flood; it never takes it in."""
     with portal.owner() as browser:
         try:
             status = browser.send("/owner/new", {"toml": "#" * 1_100_000}).status

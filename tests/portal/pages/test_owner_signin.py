@@ -170,7 +170,7 @@ def test_strangers_at_the_door_keep_nobody_out(fronted: Portal) -> None:
         assert set(strangers) <= {403, 429}
 
 
-def test_too_long_is_refused(portal: Portal) -> None:
+def test_too_long_is_rejected(portal: Portal) -> None:
     with portal.browser() as browser:
         for name, password in (("x" * 64, PASSWORD), (NAME, "x" * 1001)):
             reply = browser.sign_in(name, password)
@@ -236,7 +236,7 @@ def test_signing_out_ends_the_session(portal: Portal) -> None:
         assert browser.get("/owner").status == 303
 
 
-def test_a_forged_sign_in_is_refused(portal: Portal) -> None:
+def test_a_forged_sign_in_is_rejected(portal: Portal) -> None:
     forged = [
         {"Origin": "https://evil.example"},
         {"Origin": "null"},

@@ -117,9 +117,9 @@ def test_pause_resume_and_stop_take_effect_at_once(portal: Portal, owner: Browse
     assert owner.send(address, {"state": "running"}).status == 303
     assert send(owner, "states", token, 3).status == 200
     for confirm in ({}, {"confirm": ""}, {"confirm": "activity"}):
-        refused = owner.send(address, {"state": "stopped"} | confirm)
-        assert sent_back(owner, refused, "To stop the task for good, type its name: states")
-        assert list(wrong_inputs(refused)) == ["confirm"]
+        rejected = owner.send(address, {"state": "stopped"} | confirm)
+        assert sent_back(owner, rejected, "To stop the task for good, type its name: states")
+        assert list(wrong_inputs(rejected)) == ["confirm"]
     assert send(owner, "states", token, 4).status == 200
     assert sent_back(owner, owner.send(address, {"state": "dancing"}), "found 'dancing'")
     assert owner.send(address, {"state": "stopped", "confirm": "states"}).status == 303
@@ -244,14 +244,14 @@ def test_words_and_end_can_be_edited(portal: Portal, owner: Browser) -> None:
     }  # fmt: skip
     address = "/owner/tasks/edited/edit"
     wrong = {"title": "", "objective": "To walk.", "stop.updates": "many", "stop.error": "2"}
-    refused = owner.send(address, wrong)
-    assert sent_back(owner, refused, "")
-    assert "Nothing is changed. 3 things are wrong: Title This" in text_of(refused)
+    rejected = owner.send(address, wrong)
+    assert sent_back(owner, rejected, "")
+    assert "Nothing is changed. 3 things are wrong: Title This" in text_of(rejected)
     for place in ("title", "stop-updates", "stop-error"):
-        assert f'<li><a href="#{place}">' in refused.body.decode()
-    assert text_of(refused).startswith("Error: ")
-    assert list(wrong_inputs(refused)) == ["title", "stop.updates", "stop.error"]
-    assert fields_of(refused)["objective"] == "To walk."
+        assert f'<li><a href="#{place}">' in rejected.body.decode()
+    assert text_of(rejected).startswith("Error: ")
+    assert list(wrong_inputs(rejected)) == ["title", "stop.updates", "stop.error"]
+    assert fields_of(rejected)["objective"] == "To walk."
     changes = {"title": "Steps <b>", "objective": "To walk.", "stop.updates": "500"}
     done = owner.send(address, changes | {"stop.error": "0.2"})
     assert done.headers["location"] == "/owner/tasks/edited?done=edited"
@@ -308,7 +308,7 @@ def test_the_owner_reads_german(owner: Browser) -> None:
     assert "Für Betreiber von Aufgaben." in pages["/owner/sign-in"]
 
 
-def test_the_log_and_refusals_are_said_in_german(portal: Portal, owner: Browser) -> None:
+def test_the_log_and_rejections_are_said_in_german(portal: Portal, owner: Browser) -> None:
     german = {"Accept-Language": "de"}
     device, token = enrolled(owner.wire, "german").values()
     with portal.store() as store:
@@ -326,9 +326,9 @@ def test_the_log_and_refusals_are_said_in_german(portal: Portal, owner: Browser)
     assert (gone.status, "Es gibt keine Aufgabe 'nowhere'." in text_of(gone)) == (404, True)
     wrong = owner.send("/owner/tasks/german/revoke", {"device": "0"}, **german)
     assert "Diese Aufgabe hat kein solches aktives Gerät." in text_of(wrong)
-    refused = send(owner, "german", token).json()
-    assert refused["detail"] == refused["template"]
-    assert (refused["template"], refused["values"]) == (str(ENDED["revoked"]), {})
+    rejected = send(owner, "german", token).json()
+    assert rejected["detail"] == rejected["template"]
+    assert (rejected["template"], rejected["values"]) == (str(ENDED["revoked"]), {})
 
 
 def test_what_a_person_wrote_is_escaped_in_the_log(portal: Portal, owner: Browser) -> None:

@@ -77,9 +77,9 @@ def test_only_so_many_pictures_are_drawn_at_once() -> None:
         drawn = [asyncio.create_task(cache.get((n,), wait)) for n in (1, 2)]
         await asyncio.sleep(0.05)
         again = asyncio.create_task(cache.get((1,), lambda: 99))
-        with pytest.raises(Rejected, match="too many pictures") as refusal:
+        with pytest.raises(Rejected, match="too many pictures") as rejection:
             await cache.get((3,), lambda: 3)
-        assert refusal.value.extra["retry_after"] > 0
+        assert rejection.value.extra["retry_after"] > 0
         hold.set()
         numbers = [*await asyncio.gather(*drawn), await again]
         return numbers, await cache.get((3,), lambda: 3)

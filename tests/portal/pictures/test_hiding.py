@@ -134,7 +134,7 @@ def test_the_first_dial_shows_a_difference(epsilon: float) -> None:
         assert how.caption.startswith("To show the difference, the needle’s direction was drawn")
 
 
-def test_what_cannot_be_drawn_is_refused() -> None:
+def test_what_cannot_be_drawn_is_rejected() -> None:
     tiny_share = terms("laplace", privacy__epsilon=20.0, privacy__epsilon_e=1e-6)
     with pytest.raises(Rejected, match="this cannot be drawn"):
         hiding(tiny_share, epsilon=0.01, batch=3)

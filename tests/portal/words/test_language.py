@@ -108,7 +108,7 @@ def in_javascript() -> Iterator[str]:
     errors = {"CrowdmlError"}
     for _ in range(3):
         errors |= {name for text in scripts for name, base in CLASS.findall(text) if base in errors}
-    # A refusal carries a phrase that is already made.
+    # A rejection carries a phrase that is already made.
     errors -= {"CrowdmlError", "Rejected"}
     makers = re.compile(rf"(?<!function )\b(say|phrase|fail|allow|new (?:{'|'.join(errors)}))\(\s*")
     for script in scripts:

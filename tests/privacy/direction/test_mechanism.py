@@ -361,9 +361,9 @@ def test_one_number_and_nothing_else_is_sent(fields: tuple[str, ...]) -> None:
             continue
         found = " and ".join(f"`{field}`" for field in fields) or "nothing"
         must = f"must {role} and carry `{FIELDS[role]}` alone, found {found}."
-        with pytest.raises(Implausible, match=re.escape(must)) as refusal:
+        with pytest.raises(Implausible, match=re.escape(must)) as rejection:
             made.check(payload, where)
-        assert refusal.value.kind == "wrong-role"
+        assert rejection.value.kind == "wrong-role"
 
 
 def test_the_role_does_not_depend_on_the_samples() -> None:
@@ -385,9 +385,9 @@ def test_no_more_checkins_than_agreed() -> None:
     where = place(made, number=4)
     with pytest.raises(InvalidInput, match="must lie in 1 … 3, found 4"):
         payload_of(made, samples(np.ones(6)), where, Pseudo())
-    with pytest.raises(Implausible, match="at most 3, found 4") as refusal:
+    with pytest.raises(Implausible, match="at most 3, found 4") as rejection:
         made.check(DirectionMessage(4, direction=0), where)
-    assert refusal.value.kind == "too-many-checkins"
+    assert rejection.value.kind == "too-many-checkins"
 
 
 @pytest.mark.parametrize(
@@ -398,9 +398,9 @@ def test_the_range_of_a_number(role: Role, largest: int) -> None:
     where = place(made, role)
     for value in (0, largest):
         made.check(sent(role, value), where)
-    with pytest.raises(Implausible) as refusal:
+    with pytest.raises(Implausible) as rejection:
         made.check(sent(role, largest + 1), where)
-    assert refusal.value.kind == "implausible"
+    assert rejection.value.kind == "implausible"
 
 
 @pytest.mark.parametrize("change", [{"epsilon": 0.0}, {"epsilon": 41.0}, {"closest": 16}])

@@ -350,13 +350,13 @@ def test_honest_gradient_is_plausible(law: Law, level: float, n: int, decay: flo
     room = made.plausible_gradient(n) - int(integers(extreme).max())
     scale = spy.scales[0]
     if law is LAPLACE:
-        refused = SIZE * 2 * math.exp(-(room + 1) / scale) / (1 + math.exp(-1 / scale))
+        rejected = SIZE * 2 * math.exp(-(room + 1) / scale) / (1 + math.exp(-1 / scale))
         # There is not much more room than needed: a poisoned gradient gains little.
-        assert refused > 1e-9 / 1.01
+        assert rejected > 1e-9 / 1.01
     else:
-        refused = SIZE * math.erfc(room / scale / math.sqrt(2))
-        assert refused > 1e-9 / 20
-    assert refused <= 1e-9
+        rejected = SIZE * math.erfc(room / scale / math.sqrt(2))
+        assert rejected > 1e-9 / 20
+    assert rejected <= 1e-9
 
 
 @LAW
@@ -411,9 +411,9 @@ def test_rejects_the_implausible(
     law: Law, change: dict[str, Any], kind: str, sentence: str
 ) -> None:
     made = mechanism(law, batch=15)
-    with pytest.raises(Implausible, match=sentence) as refusal:
+    with pytest.raises(Implausible, match=sentence) as rejection:
         made.check(msgspec.structs.replace(honest(made), **change), PLACE)
-    assert refusal.value.kind == kind
+    assert rejection.value.kind == kind
 
 
 @LAW
@@ -438,9 +438,9 @@ def test_one_beyond_the_bound_is_rejected(law: Law) -> None:
         {"gradient": gradient(-most - 1)},
     ):
         (what,) = change
-        with pytest.raises(Implausible, match=f"{what} must lie in") as refusal:
+        with pytest.raises(Implausible, match=f"{what} must lie in") as rejection:
             made.check(msgspec.structs.replace(honest(made), **change), PLACE)
-        assert refusal.value.kind == "implausible"
+        assert rejection.value.kind == "implausible"
 
 
 @LAW

@@ -96,16 +96,16 @@ def test_a_version_that_a_node_has_not_seen_makes_it_catch_up(
     assert pair[0].versions(some[:3]) == [1, 2, 3]
     assert pair[1].learner.version == 0
     assert pair[1].versions([changed(some[3], version=3)]) == [4]
-    (refused,) = pair[1].learner.ingest([changed(arrivals(task, 1, first=4)[0], version=9)])
-    assert isinstance(refused, Rejected)
-    assert refused.kind == "future-version"
+    (rejected,) = pair[1].learner.ingest([changed(arrivals(task, 1, first=4)[0], version=9)])
+    assert isinstance(rejected, Rejected)
+    assert rejected.kind == "future-version"
 
 
 def test_a_pause_at_one_holds_at_the_other_at_once(pair: tuple[Node, Node], task: Task) -> None:
     pair[0].store.set_task_state("activity", "paused")
-    (refused,) = pair[1].learner.ingest(arrivals(task, 1))
-    assert isinstance(refused, Rejected)
-    assert refused.kind == "task-paused"
+    (rejected,) = pair[1].learner.ingest(arrivals(task, 1))
+    assert isinstance(rejected, Rejected)
+    assert rejected.kind == "task-paused"
 
 
 def test_check_ins_a_minute_are_counted_over_all_nodes(database: str) -> None:
@@ -116,11 +116,11 @@ def test_check_ins_a_minute_are_counted_over_all_nodes(database: str) -> None:
     nodes = Node(database), Node(database)
     some = arrivals(task, 40, [device])
     answers = [nodes[i % 2].learner.ingest([one])[0] for i, one in enumerate(some)]
-    refused = [answer for answer in answers if isinstance(answer, Rejected)]
+    rejected = [answer for answer in answers if isinstance(answer, Rejected)]
     # A minute may end in between, and then there is room for the same number again.
-    assert 10 <= len(refused) <= 25
-    assert {answer.kind for answer in refused} == {"too-frequent"}
-    assert all(0 < answer.extra["retry_after"] <= 60 for answer in refused)
+    assert 10 <= len(rejected) <= 25
+    assert {answer.kind for answer in rejected} == {"too-frequent"}
+    assert all(0 < answer.extra["retry_after"] <= 60 for answer in rejected)
     for node in nodes:
         node.store.close()
 

@@ -198,9 +198,9 @@ def test_attempts_are_counted_over_all_nodes(database: str) -> None:
     for i in range(5):
         stores[i % 2].owners.attempt("ann")
     for store in stores:
-        with pytest.raises(Rejected, match="at most 6 requests a minute") as refused:
+        with pytest.raises(Rejected, match="at most 6 requests a minute") as rejected:
             store.owners.attempt("ann")
-        assert 0 < refused.value.extra["retry_after"] <= 10
+        assert 0 < rejected.value.extra["retry_after"] <= 10
         store.owners.attempt("ben")
     for store in stores:
         store.close()

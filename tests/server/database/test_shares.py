@@ -64,9 +64,9 @@ def test_a_flood_of_one_device_waits_for_others(store: Store, make: Callable[...
     flood = arrivals(task, 60, crowd[100:])
     answers = [answer for arrival in flood for answer in learner.ingest([arrival])]
     assert [isinstance(answer, CheckinAnswer) for answer in answers] == [True] * 10 + [False] * 50
-    refused = answers[-1]
-    assert isinstance(refused, Rejected)
-    assert (refused.kind, refused.extra["retry_after"]) == ("too-frequent", 60)
+    rejected = answers[-1]
+    assert isinstance(rejected, Rejected)
+    assert (rejected.kind, rejected.extra["retry_after"]) == ("too-frequent", 60)
     again = reopened(store, task)
     assert isinstance(again.ingest(flood[-1:])[0], Rejected), "a restart forgets nothing"
     learner.refresh()

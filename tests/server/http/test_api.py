@@ -230,10 +230,10 @@ def test_t_max_is_exact_under_concurrency(start: Start) -> None:
         bodies = [checkin(task, seed) for seed in range(80)]
         replies = send_all(server, bodies, token, threads=12)
         applied = [r for r in replies if r.status == 200]
-        refused = [r for r in replies if r.status != 200]
+        rejected = [r for r in replies if r.status != 200]
         assert sorted(r.json()["version"] for r in applied) == list(range(1, 26))
-        assert {problem_kind(r) for r in refused} == {"task-finished"}
-        assert {r.json()["state"] for r in refused} == {"exhausted"}
+        assert {problem_kind(r) for r in rejected} == {"task-finished"}
+        assert {r.json()["state"] for r in rejected} == {"exhausted"}
         assert wire.get(STATS).json()["state"] == "exhausted"
         first = {json.loads(b)["id"]: b for b in bodies}
         with server.store() as store:
@@ -385,9 +385,9 @@ def test_no_more_listen_at_once_than_may(start: Start) -> None:
                 each.sendall(b"GET /v1/tasks/activity/events HTTP/1.1\r\nHost: x\r\n\r\n")
             first = [each.recv(12) for each in opened]
             with server.connected() as wire:
-                refused = wire.get("/v1/tasks/activity/events")
-                assert (refused.status, wire.get(STATS).status) == (503, 200)
-            assert "Ask for the statistics" in refused.json()["detail"]
+                rejected = wire.get("/v1/tasks/activity/events")
+                assert (rejected.status, wire.get(STATS).status) == (503, 200)
+            assert "Ask for the statistics" in rejected.json()["detail"]
             return first
 
     for _ in range(2):
@@ -425,8 +425,8 @@ def test_listeners_do_not_keep_the_server_from_stopping(start: Start) -> None:
 def test_waiting_as_long_as_the_header_says_is_enough(wait: float, header: str) -> None:
     """Check that waiting times are rounded up, because the header has whole seconds only."""
     request = Request({"type": "http", "app": create_app(Settings(database="sqlite://"))})
-    refusal = rejected("too-frequent", "slowly", retry_after=wait)
-    response = asyncio.run(reject(request, refusal))
+    rejection = rejected("too-frequent", "slowly", retry_after=wait)
+    response = asyncio.run(reject(request, rejection))
     assert response.headers["retry-after"] == header
 
 

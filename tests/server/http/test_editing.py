@@ -60,9 +60,9 @@ def test_another_node_follows_an_edit_in_its_next_turn(nodes: tuple[Node, Node])
 def test_the_end_is_fixed_by_the_first_check_in(nodes: tuple[Node, Node]) -> None:
     one, other = nodes
     other.learner.ingest(arrivals(TASK, 3))
-    with pytest.raises(InvalidTask) as refused:
+    with pytest.raises(InvalidTask) as rejected:
         one.store.edit_task("activity", {"title": "Steps", "stop.updates": 12, "stop.error": 0.2})
-    assert [mistake.field for mistake in refused.value.mistakes] == ["stop.updates", "stop.error"]
+    assert [mistake.field for mistake in rejected.value.mistakes] == ["stop.updates", "stop.error"]
     assert one.store.task("activity").task == TASK
     one.store.edit_task("activity", {"title": "Steps"})
     one.store.edit_task("activity", {"title": "Steps", "stop.updates": 1000})
@@ -75,9 +75,9 @@ def test_the_end_is_fixed_by_the_first_check_in(nodes: tuple[Node, Node]) -> Non
 
 def test_an_edit_is_judged_like_a_task_file(nodes: tuple[Node, Node]) -> None:
     wrong = {"title": "", "objective": "x" * 2001, "stop.updates": None, "stop.error": 2.0}
-    with pytest.raises(InvalidTask) as refused:
+    with pytest.raises(InvalidTask) as rejected:
         nodes[0].store.edit_task("activity", wrong)
-    assert {mistake.field for mistake in refused.value.mistakes} == set(wrong)
+    assert {mistake.field for mistake in rejected.value.mistakes} == set(wrong)
     assert nodes[0].store.task("activity").task == TASK
 
 
@@ -87,9 +87,9 @@ def test_a_deleted_task_is_gone_for_every_node(nodes: tuple[Node, Node]) -> None
     one.store.invites.create(before.id, 5)
     joined = one.store.count_devices(before.id)
     assert one.store.delete_task("activity", by="ada") == joined > 0
-    with pytest.raises(Rejected) as refused:
+    with pytest.raises(Rejected) as rejected:
         other.learner.ingest(arrivals(TASK, 1))
-    assert refused.value.kind == "not-found"
+    assert rejected.value.kind == "not-found"
     with pytest.raises(Rejected, match="deleted"):
         other.store.enrol(before.id, None, invite_required=False)
     assert other.store.tasks() == []

@@ -61,8 +61,8 @@ class Devices:
 
     def passed(self) -> float:
         """Return the share of requests without an authentication error or an unknown path."""
-        refused = sum(self.statuses[status] for status in (401, 404, 405))
-        return 1 - refused / self.statuses.total()
+        rejected = sum(self.statuses[status] for status in (401, 404, 405))
+        return 1 - rejected / self.statuses.total()
 
 
 @pytest.fixture(scope="module")

@@ -29,8 +29,8 @@ async def joined(service: Service, task: str, visitors: Sequence[str | None]) ->
         try:
             await service.registry.enrol(learner, Enrol(terms=learner.terms_sha256), visitor)
             found.append("joined")
-        except Rejected as refusal:
-            found.append(refusal.kind)
+        except Rejected as rejection:
+            found.append(rejection.kind)
     assert set(found) <= {"joined", "too-frequent"}
     return [each == "joined" for each in found]
 

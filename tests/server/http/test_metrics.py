@@ -53,20 +53,20 @@ def test_every_node_shows_all(pair: list[Wire]) -> None:
     send(one, token, range(3))
     send(other, token, range(3, 5))
     assert other.call("POST", CHECKINS, b"{}", token).status == 400
-    refused = {"name": "crowdml_refusals_total", "kind": "invalid-request"}
+    rejected = {"name": "crowdml_refusals_total", "kind": "invalid-request"}
     for wire in pair:
         found = wait_for(
             wire,
             lambda now: (
                 sum(total(now, "crowdml_task_version").values()) == 10
                 and sum(total(now, "crowdml_task_devices").values()) == 2
-                and 1 in total(now, **refused).values()
+                and 1 in total(now, **rejected).values()
             ),
         )
         by_node = total(found, "crowdml_checkins_total", task="activity")
         assert sorted(by_node.values()) == [2, 3]
         busy, quiet = sorted(by_node, key=lambda name: -by_node[name])
-        assert total(found, **refused) == {busy: 0, quiet: 1}
+        assert total(found, **rejected) == {busy: 0, quiet: 1}
         # Each check-in was computed on version 0, so the i-th was i versions late.
         assert total(found, "crowdml_checkin_staleness_sum") == {busy: 3, quiet: 7}
         assert total(found, "crowdml_checkin_staleness_bucket", le="1") == {busy: 2, quiet: 0}

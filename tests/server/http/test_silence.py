@@ -116,9 +116,9 @@ def test_a_device_has_few_check_ins_at_once(start: Start) -> None:
         said = f"{head}Content-Length: 1000\r\n\r\n".encode()
         with silent(server, 6, said):
             assert wire.call("POST", path, checkin(task), other).status == 200
-            refused = wire.call("POST", path, checkin(task), token)
-    assert problem_kind(refused) == "too-frequent"
-    assert refused.json()["detail"] == "at most 2 check-ins of a device may arrive at once."
+            rejected = wire.call("POST", path, checkin(task), token)
+    assert problem_kind(rejected) == "too-frequent"
+    assert rejected.json()["detail"] == "at most 2 check-ins of a device may arrive at once."
 
 
 def test_few_files_are_enough(tmp_path: Path) -> None:

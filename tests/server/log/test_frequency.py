@@ -87,9 +87,9 @@ def test_a_restart_forgets_nothing(store: Store, snapshot_every: int) -> None:
     *some, last = arrivals(OURS, 3 * MOST + 3)[::3]
     answers = [learner.ingest([each])[0] for each in some]
     assert all(isinstance(answer, CheckinAnswer) for answer in answers)
-    (refused,) = reopened(store, OURS).ingest([last])
-    assert isinstance(refused, Rejected)
-    assert refused.kind == "too-frequent"
+    (rejected,) = reopened(store, OURS).ingest([last])
+    assert isinstance(rejected, Rejected)
+    assert rejected.kind == "too-frequent"
 
 
 @pytest.mark.usefixtures("within_a_minute")

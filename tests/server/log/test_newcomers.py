@@ -57,9 +57,9 @@ def test_one_network_does_not_end_a_task_at_once(
     assert applied(learner, crowd, 150) == most
     assert learner.state is (State.EXHAUSTED if most == 150 else State.RUNNING)
     if visitor:
-        refused = learner.ingest(arrivals(TASK, 150, crowd)[-1:])[0]
-        assert isinstance(refused, Rejected)
-        assert refused.detail.startswith("devices that joined from one network within a day")
+        rejected = learner.ingest(arrivals(TASK, 150, crowd)[-1:])[0]
+        assert isinstance(rejected, Rejected)
+        assert rejected.detail.startswith("devices that joined from one network within a day")
         assert applied(reopened(store, TASK), crowd[-5:], 5) == 0, "a restart forgets nothing"
         others = join(store, TASK, 20, "203.0.113.6") + join(store, TASK, 20, None)
         assert applied(learner, others, 40, first=1) == 40, "others go on"

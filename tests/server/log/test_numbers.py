@@ -53,10 +53,10 @@ def test_a_number_counts_once(store: Store, task: Task, learner: Learner) -> Non
     assert kinds(learner.ingest([first, again, second])) == [
         "applied", "repeated-number", "applied",
     ]  # fmt: skip
-    (refused,) = learner.ingest([again])
-    assert isinstance(refused, Rejected)
-    assert (refused.kind, refused.status) == ("repeated-number", 409)
-    assert "check-in 1 of this device" in refused.detail
+    (rejected,) = learner.ingest([again])
+    assert isinstance(rejected, Rejected)
+    assert (rejected.kind, rejected.status) == ("repeated-number", 409)
+    assert "check-in 1 of this device" in rejected.detail
     restarted = reopened(store, task)
     assert kinds(restarted.ingest([again])) == ["repeated-number"]
     assert restarted.ingest([first]) == [CheckinAnswer(1, "duplicate")]
@@ -102,9 +102,9 @@ def test_numbers_are_taken_in_order(
     for size in groups:
         answers += learner.ingest(sent[len(answers) : len(answers) + size])
     assert kinds(answers) == ["applied", "applied", "wrong-number", "applied"]
-    refused = answers[2]
-    assert isinstance(refused, Rejected)
-    assert "must be at least 4, found 2" in refused.detail
+    rejected = answers[2]
+    assert isinstance(rejected, Rejected)
+    assert "must be at least 4, found 2" in rejected.detail
     assert kinds(reopened(store, task).ingest(sent)) == [
         "duplicate", "duplicate", "wrong-number", "duplicate",
     ]  # fmt: skip
@@ -213,7 +213,7 @@ def sent(task: Task, number: int, device: str = "ana") -> DirectionCheckin:
     return made
 
 
-def refusal(task: Task, checkin: DirectionCheckin, device: str = "ana") -> Rejected:
+def rejection(task: Task, checkin: DirectionCheckin, device: str = "ana") -> Rejected:
     with pytest.raises(Rejected) as caught:
         rules(task).check(checkin, device)
     return caught.value
@@ -221,9 +221,9 @@ def refusal(task: Task, checkin: DirectionCheckin, device: str = "ana") -> Rejec
 
 def test_no_more_than_k(task: Task) -> None:
     rules(task).check(sent(task, 10), "ana")
-    refused = refusal(task, sent(task, 11))
-    assert (refused.kind, refused.status) == ("too-many-checkins", 409)
-    assert "at most 10, found 11" in refused.detail
+    rejected = rejection(task, sent(task, 11))
+    assert (rejected.kind, rejected.status) == ("too-many-checkins", 409)
+    assert "at most 10, found 11" in rejected.detail
 
 
 def test_roles_are_not_for_the_device_to_choose(task: Task) -> None:
@@ -242,9 +242,9 @@ def test_roles_are_not_for_the_device_to_choose(task: Task) -> None:
         changes += [nothing | {other: 0} for other in others]
         changes += [{other: 0} for other in others]
         for change in changes:
-            refused = refusal(task, msgspec.structs.replace(made, **change), device)
-            assert (refused.kind, refused.status) == ("wrong-role", 422)
-            assert f"must {role} and carry `{FIELDS[role]}` alone, found" in refused.detail
+            rejected = rejection(task, msgspec.structs.replace(made, **change), device)
+            assert (rejected.kind, rejected.status) == ("wrong-role", 422)
+            assert f"must {role} and carry `{FIELDS[role]}` alone, found" in rejected.detail
     assert found == set(Role)
 
 

@@ -95,8 +95,8 @@ def test_a_low_error_stops_a_task(store: Store) -> None:
     answers = learner.ingest(incoming)
     assert learner.state is State.REACHED
     assert 1000 / 20 <= learner.version < 600, "not before the least number of samples"
-    refused = answers[learner.version :]
-    assert all(isinstance(answer, Rejected) for answer in refused)
+    rejected = answers[learner.version :]
+    assert all(isinstance(answer, Rejected) for answer in rejected)
     assert reopened(store, task).state is State.REACHED
 
 

@@ -28,9 +28,9 @@ def seen(wire: Wire, token: str) -> tuple[object, bytes, bytes]:
 def fail_and_see(server: Process, wire: Wire, token: str, body: bytes) -> None:
     before = seen(wire, token)
     server.fail_writes.touch()
-    refused = wire.call("POST", CHECKINS, body, token)
-    assert (refused.status, problem_kind(refused)) == (503, "unavailable")
-    assert "same bytes" in refused.json()["detail"]
+    rejected = wire.call("POST", CHECKINS, body, token)
+    assert (rejected.status, problem_kind(rejected)) == (503, "unavailable")
+    assert "same bytes" in rejected.json()["detail"]
     assert seen(wire, token) == before, "what was not stored must not be seen"
     server.fail_writes.unlink()
 

@@ -123,12 +123,12 @@ test("a check-in that no mechanism reads is not free", async () => {
   const { kind, ...untagged } = event;
   for (const other of [untagged, { ...event, kind: "noisy" }]) {
     const ledger = new Ledger([/** @type {NoiseEvent} */ (other)]);
-    const refused = (/** @type {unknown} */ error) =>
+    const rejected = (/** @type {unknown} */ error) =>
       error instanceof DeviceError && /known kind, found (nothing|noisy). Nothing more/.test(error.message);
-    assert.throws(() => ledger.epsilonSpent, refused);
-    assert.throws(() => ledger.epsilonPerSample, refused);
-    assert.throws(() => ledger.epsilonPerPerson, refused);
-    await assert.rejects(write(20, ledger), refused);
+    assert.throws(() => ledger.epsilonSpent, rejected);
+    assert.throws(() => ledger.epsilonPerSample, rejected);
+    assert.throws(() => ledger.epsilonPerPerson, rejected);
+    await assert.rejects(write(20, ledger), rejected);
   }
 });
 

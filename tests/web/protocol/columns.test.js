@@ -46,9 +46,9 @@ const WRONG = [
 for (const [readings, reason] of WRONG) {
   test(`not a sample: ${JSON.stringify(readings)}`, () => {
     for (const each of [columns, lenient]) {
-      const refused = (/** @type {unknown} */ error) =>
+      const rejected = (/** @type {unknown} */ error) =>
         error instanceof InvalidSample && reason.test(error.message);
-      assert.throws(() => makeFeatures(each, /** @type {Readings} */ (readings), 2), refused);
+      assert.throws(() => makeFeatures(each, /** @type {Readings} */ (readings), 2), rejected);
     }
   });
 }

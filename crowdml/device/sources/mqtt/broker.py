@@ -24,8 +24,8 @@ from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from crowdml.device.network import why_unreachable
 from crowdml.device.outcome import Outcome
+from crowdml.device.retry_timer import RetryTimer
 from crowdml.device.sources.address import TopicAddress
-from crowdml.device.waiting import Waiting
 from crowdml.errors import DeviceError, InvalidInput, Untrusted
 
 logger = logging.getLogger("crowdml.device")
@@ -35,7 +35,7 @@ SESSION_SECONDS = 30 * 24 * 3600
 """How long the broker keeps messages for a device that is away."""
 
 LATER = {"Connection rate exceeded", "Quota exceeded", "Server busy", "Server unavailable"}
-"""Refusals that may be temporary."""
+"""Rejections that may be temporary."""
 
 AVAILABLE, GONE = b"online", b"offline"
 
@@ -80,17 +80,17 @@ class Broker:
         client: str,
         authorities: Path | None = None,
         availability: str | None = None,
-        waiting: Waiting | None = None,
+        retry_timer: RetryTimer | None = None,
         keeps_state: Callable[[str], bool] | None = None,
     ) -> None:
         self.address = address
         self._keeps_state = keeps_state
         self.inbox: deque[TopicMessage] = deque()
         self._availability = availability
-        self._waiting = waiting or Waiting()
+        self._retry_timer = retry_timer or RetryTimer()
         self._retained: dict[str, bytes] = {}
         self.ready = self._was_ready = self._leaving = self._first = False
-        self._said = ""
+        self._logged = ""
         self._client = mqtt.Client(
             CallbackAPIVersion.VERSION2, client, protocol=mqtt.MQTTv5, manual_ack=True
         )
@@ -110,10 +110,10 @@ class Broker:
         """Read and write for at most this time; connect if the time has come."""
         if self._client.socket():
             self._client.loop(seconds)
-        elif self._waiting.due:
+        elif self._retry_timer.is_due:
             self._connect()
         else:
-            time.sleep(min(seconds, self._waiting.seconds))
+            time.sleep(min(seconds, self._retry_timer.seconds))
 
     def acknowledge(self) -> None:
         """Acknowledge the first message of the inbox, so that the broker may forget it."""
@@ -157,7 +157,7 @@ class Broker:
         self, client: Any, data: Any, flags: Any, reason: ReasonCode, properties: Any
     ) -> None:
         if reason.is_failure:
-            return self._refused(reason)
+            return self._handle_rejection(reason)
         self._first = flags.session_present
         retained = SubscribeOptions.RETAIN_DO_NOT_SEND
         if self._keeps_state:
@@ -171,12 +171,14 @@ class Broker:
                 f"{self.address.topic!r}."
             ) from error
 
-    def _refused(self, reason: ReasonCode) -> None:
-        what = f"the broker {self.address.host}:{self.address.port} refused: {reason}"
+    def _handle_rejection(self, reason: ReasonCode) -> None:
+        what = (
+            f"the broker {self.address.host}:{self.address.port} rejected the connection: {reason}"
+        )
         # A broker that accepted this user before may check users in a service that is not yet
         # running.
         if self._was_ready or str(reason) in LATER:
-            return self._say(what)
+            return self._log_once(what)
         remedy = "Look at the user and the password in --source."
         if str(reason) == "Unsupported protocol version":
             remedy = "It must speak MQTT 5, as Mosquitto does from 1.6 on."
@@ -191,8 +193,8 @@ class Broker:
                 "Let this user read the topic."
             )
         self.ready = self._was_ready = True
-        self._said = ""
-        self._waiting.clear()
+        self._logged = ""
+        self._retry_timer.clear()
         for topic, payload in self._retained.items():
             client.publish(topic, payload, retain=True)
 
@@ -225,14 +227,14 @@ class Broker:
         self._fail(f"lost the broker {self.address.host}:{self.address.port}{why}")
 
     def _fail(self, what: str) -> None:
-        self._waiting.hold(Outcome.WAITING)
-        self._say(what)
+        self._retry_timer.wait_after_failure(Outcome.WAITING)
+        self._log_once(what)
 
-    def _say(self, what: str) -> None:
+    def _log_once(self, what: str) -> None:
         """Log a problem once, until there is a connection again."""
-        if not self._said:
+        if not self._logged:
             logger.warning(f"{what}. Will try again.")
-            self._said = what
+            self._logged = what
 
 
 def _properties(packet: int, **values: int) -> Properties:

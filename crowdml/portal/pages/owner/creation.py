@@ -188,7 +188,7 @@ def _pilot_if_any(posted: FormFields) -> Pilot | None:
 
 def _by_field(mistakes: Iterable[Mistake]) -> dict[str, list[str]]:
     """Sort mistakes by their field, in the order of the page."""
-    order = {key: place for place, key in enumerate(FIELDS)}
+    order = {key: rank for rank, key in enumerate(FIELDS)}
     order |= {FILE_FIELD: -1, "model.start": -1, CONSENT: order["privacy.directions"]}
     in_order = sorted(mistakes, key=lambda mistake: order[mistake.field])
     missing = {mistake.field for mistake in in_order if mistake.rule == MISSING}

@@ -97,7 +97,7 @@ test("without the header the task's description says which terms are in force", 
   assert.equal((await transport().checkout("s")).termsSha256, TERMS);
 });
 
-test("a refusal is a Rejected with its kind", async () => {
+test("a rejection is a Rejected with its kind", async () => {
   const problem = { type: "urn:crowdml:problem:too-frequent", title: "T", status: 429, detail: "slowly", retry_after: 2.5 };
   replies = [json(problem, {}, 429), { status: 404, body: "<html>" }, { status: 403, body: "[1]" }];
   /** @type {any[]} */
@@ -139,10 +139,10 @@ for (const [name, members, read] of SENTENCES) {
   test(`a problem with ${name}`, async () => {
     const problem = { type: "urn:crowdml:problem:revoked", detail: "slowly", ...members };
     replies = [json(problem, {}, 403), json(problem, {}, 503)];
-    const refused = await transport().checkin("s", body).catch((error) => error);
-    assert.ok(refused instanceof Rejected);
-    assert.deepEqual(refused.phrase, read);
-    assert.deepEqual(refused.extra, {});
+    const rejected = await transport().checkin("s", body).catch((error) => error);
+    assert.ok(rejected instanceof Rejected);
+    assert.deepEqual(rejected.phrase, read);
+    assert.deepEqual(rejected.extra, {});
     const failed = await transport().checkin("s", body).catch((error) => error);
     assert.ok(failed instanceof Unreachable);
     assert.deepEqual(failed.phrase, read);

@@ -3,7 +3,7 @@
 import { Chance } from "../privacy/chance.js";
 import { Outcome } from "./outcome.js";
 
-/** @import { OutcomeName, WaitingSettings } from "../types.js" */
+/** @import { OutcomeName, RetryTimerSettings } from "../types.js" */
 
 /** The length of a slot, in seconds: a check-in is sent `Terms.slots` slots after its check-out. */
 export const SLOT = 0.05;
@@ -17,7 +17,7 @@ const PARTS = 1_000_000;
  * 1½. Once a minibatch is full it waits a random part of `jitter` seconds, so that the time of a
  * check-in does not reveal when its last sample was taken.
  */
-export class Waiting {
+export class RetryTimer {
   #settings;
   #failures = 0;
   #batchIsKnown = false;
@@ -25,17 +25,17 @@ export class Waiting {
   /** Whether the server has said how long to wait. */
   asked = false;
   /** @type {OutcomeName} */
-  #why = Outcome.WAITING;
+  #reason = Outcome.WAITING;
 
-  /** @param {Partial<WaitingSettings>} [settings] */
+  /** @param {Partial<RetryTimerSettings>} [settings] */
   constructor(settings = {}) {
     const clock = () => performance.now() / 1000;
     const standard = { base: 1, longest: 300, jitter: 0, clock, chance: new Chance() };
-    /** @type {WaitingSettings} */
+    /** @type {RetryTimerSettings} */
     this.#settings = { ...standard, ...settings };
   }
 
-  get due() {
+  get isDue() {
     return this.seconds === 0;
   }
 
@@ -43,25 +43,25 @@ export class Waiting {
     return Math.max(0, this.#notBefore - this.#settings.clock());
   }
 
-  get why() {
-    return this.#why;
+  get reason() {
+    return this.#reason;
   }
 
   /**
-   * Note a failed attempt, and wait before the next attempt.
+   * Wait before the next attempt, and remember the reason.
    *
-   * @param {OutcomeName} why
+   * @param {OutcomeName} reason
    * @param {number} [atLeast] Seconds that the server asks for.
    * @returns {OutcomeName} The same.
    */
-  hold(why, atLeast = 0) {
+  waitAfterFailure(reason, atLeast = 0) {
     const { base, longest, clock } = this.#settings;
     const delay = Math.min(longest, base * 2 ** Math.min(this.#failures, 30));
     this.#failures++;
     this.#notBefore = clock() + Math.max(delay * (0.5 + this.#part()), atLeast);
-    this.#why = why;
+    this.#reason = reason;
     this.asked = atLeast > 0;
-    return why;
+    return reason;
   }
 
   /** Note that a minibatch is full; noting it again changes nothing. */
@@ -78,7 +78,7 @@ export class Waiting {
     this.#failures = 0;
     this.#batchIsKnown = false;
     this.#notBefore = -Infinity;
-    this.#why = Outcome.WAITING;
+    this.#reason = Outcome.WAITING;
   }
 
   #part() {

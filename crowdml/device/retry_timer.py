@@ -18,7 +18,7 @@ SLOT = 0.05
 STEPS = 1_000_000
 
 
-class Waiting:
+class RetryTimer:
     """Wait base·2^k seconds after k failures, at most `longest`, times a random ½ … 1½.
 
     Args:
@@ -31,12 +31,12 @@ class Waiting:
         clock: Seconds that never go back.
 
     >>> now = [0.0]
-    >>> waiting = Waiting(clock=lambda: now[0])
-    >>> waiting.due
+    >>> retry_timer = RetryTimer(clock=lambda: now[0])
+    >>> retry_timer.is_due
     True
-    >>> waiting.hold(Outcome.PAUSED)
+    >>> retry_timer.wait_after_failure(Outcome.PAUSED)
     <Outcome.PAUSED: 'task paused'>
-    >>> waiting.due, waiting.why, 0.5 <= waiting.seconds <= 1.5
+    >>> retry_timer.is_due, retry_timer.reason, 0.5 <= retry_timer.seconds <= 1.5
     (False, <Outcome.PAUSED: 'task paused'>, True)
     """
 
@@ -64,7 +64,7 @@ class Waiting:
         self.clear()
 
     @property
-    def due(self) -> bool:
+    def is_due(self) -> bool:
         """Return whether an attempt may be made now."""
         return self.seconds <= 0
 
@@ -74,17 +74,17 @@ class Waiting:
         return max(0.0, self._not_before - self._clock())
 
     @property
-    def why(self) -> Outcome:
+    def reason(self) -> Outcome:
         """Return the reason to wait."""
-        return self._why
+        return self._reason
 
-    def hold(self, why: Outcome, at_least: float = 0.0) -> Outcome:
+    def wait_after_failure(self, reason: Outcome, at_least: float = 0.0) -> Outcome:
         """Wait after a failed attempt, and remember the reason."""
         delay = min(self._longest, self._base * 2.0 ** min(self._failures, 30))
         self._failures += 1
         self._not_before = self._clock() + max(delay * (0.5 + self._random()), at_least)
-        self._why = why
-        return why
+        self._reason = reason
+        return reason
 
     def batch_filled(self) -> None:
         """Start the jitter when a minibatch is full, unless it runs since the last attempt."""
@@ -107,7 +107,7 @@ class Waiting:
         """Stop waiting: an attempt has succeeded, or the reason of its failure is gone."""
         self._failures = 0
         self._not_before = self._clock()
-        self._why = Outcome.WAITING
+        self._reason = Outcome.WAITING
         self._batch_is_known = False
 
     def _random(self) -> float:
