@@ -176,7 +176,7 @@ COLUMNS = {"names": [], "center": [], "scale": [], "length": 1.0, "missing": "re
 USUAL: dict[str, dict[str, Any]] = {
     "features": COLUMNS, "model": {"start": None}, "target": {"unit": ""},
 }  # fmt: skip
-LABELS = ("y", "label", "target", "answer")  # usual names of the column with the label
+TARGET_HEADERS = ("y", "label", "target", "answer")  # usual names of the column with the label
 LOOKED_AT, FEWEST_ALIKE, ALIKE = 100, 10, 0.95  # rows of a file; rows that may be all the same
 REMEDY = "Check the units and the order of the columns. To use these rows anyway, add --yes."
 APP_REMEDY = "Check the sensor and the units in the app. To use these rows anyway, add --yes."
@@ -619,7 +619,7 @@ class Layout:
                 raise ValueError(f"the column {name!r} is there twice")
         usual = {name.lower(): name for name in reversed(others)}
         last = others[-1:] if self.header and found[-1:] == others[-1:] else []
-        for label in [*(usual[name] for name in LABELS if name in usual), *last]:
+        for label in [*(usual[name] for name in TARGET_HEADERS if name in usual), *last]:
             return [*names, label]
         raise ValueError("the column 'y' with the label is missing")
 

@@ -76,7 +76,7 @@ def _target(draft: "Draft") -> list[str]:
     if draft.start.labels:
         return ["# In order of frequency.", *_wrapped("labels", map(_string, draft.start.labels))]
     return [
-        f"description = {_string(draft.answer)}",
+        f"description = {_string(draft.target_name)}",
         _line("scale", f"{draft.start.scale_of_target}", "its usual distance from the median"),
     ]
 

@@ -97,7 +97,7 @@ class Promise:
         shared: The most samples that one reading is in.
         delta: δ; 0 where the promise has none.
         chance: The probability that log P/P′ passes `bound`, at most: δ or ten times δ.
-        answers: The first two labels; empty where a number is predicted.
+        first_labels: The first two labels; empty where a number is predicted.
         tolerance: How far a predicted number may be off and still be right.
         directions: k; 0 for noise.
         numbers: How many numbers a check-in carries.
@@ -119,7 +119,7 @@ class Promise:
     shared: int
     delta: float
     chance: float
-    answers: tuple[str, ...]
+    first_labels: tuple[str, ...]
     tolerance: float
     directions: int
     numbers: int
@@ -166,7 +166,7 @@ class Promise:
             shared=shared,
             delta=loss.delta,
             chance=chance_beyond(loss.delta, mechanism.counts_share),
-            answers=terms.target.labels[:2],
+            first_labels=terms.target.labels[:2],
             tolerance=terms.model.tolerance,
             directions=terms.privacy.directions,
             numbers=mechanism.numbers,

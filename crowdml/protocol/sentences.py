@@ -164,8 +164,8 @@ def _delta(promise: "Promise") -> Phrase:
 
 
 def _question(promise: "Promise") -> Phrase:
-    """Return a question about the participant, in the task's own answers."""
-    if not promise.answers:
+    """Return a question about the participant, in the task's own labels."""
+    if not promise.first_labels:
         return Phrase("whether your number was high or low")
-    first, second = promise.answers
+    first, second = promise.first_labels
     return Phrase("whether your answer was “{first}” or “{second}”", first=first, second=second)

@@ -3,7 +3,7 @@
 import { InvalidInput, Unreachable } from "./errors.js";
 import { UNCERTAIN, nearest, shareRange } from "./figures.js";
 import { phrase } from "./phrase.js";
-import { answer, integer, number, oneOf, otherwise } from "./schema.js";
+import { integer, number, oneOf, openSection, otherwise } from "./schema.js";
 
 /** @import { PastError, PublicResults } from "./types.js" */
 
@@ -11,11 +11,11 @@ const FINAL = ["reached", "exhausted", "stopped"];
 const count = integer(0, Number.MAX_SAFE_INTEGER);
 const share = number(-1e9, 1e9);
 
-const STATISTICS = answer({
+const STATISTICS = openSection({
   state: oneOf("running", "paused", "reached", "exhausted", "stopped"),
   version: count,
   active_devices: count,
-  error: otherwise(null, answer({ value: share, margin: share })),
+  error: otherwise(null, openSection({ value: share, margin: share })),
 });
 
 /**

@@ -73,7 +73,7 @@ export class PrivacyPromise {
     this.chance = loss.delta * ((mechanism.countsShare ?? 0) > MANY_COUNTS ? MORE_OFTEN : 1);
     this.batch = collection.batch;
     /** The first two labels; none where a number is predicted. */
-    this.answers = target.labels.slice(0, 2);
+    this.firstLabels = target.labels.slice(0, 2);
     this.tolerance = terms.model.tolerance;
     /** k; 0 where no direction is sent. */
     this.directions = mechanism.directions ?? 0;

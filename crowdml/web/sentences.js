@@ -136,7 +136,7 @@ function loss(promise) {
       values,
     );
   }
-  const question = questionOf(promise.answers);
+  const question = questionOf(promise.firstLabels);
   if (promise.whom !== "person") {
     return phrase(
       "Suppose somebody wonders {question} in one sample of each check-in, and guesses right half " +
