@@ -24,7 +24,7 @@ TARGET_HEADERS = ("label", "y", "class", "target")
 PERSON_HEADERS = ("person", "user", "participant", "subject")
 """Usual names, in lower case, of the columns with y and with the person.
 
-Devices look for other names, which `crowdml.tables` lists: public datasets have a `class`."""
+Devices look for other names, which `crowdml.tables` lists: public data often have a `class`."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 /** Find what became of a participant's check-ins, from the task's public statistics. */
 
 import { InvalidInput, Unreachable } from "./errors.js";
-import { UNCERTAIN, nearest, shareRange } from "./figures.js";
+import { UNCERTAIN, clipToShare, roundHalfUp, shareRange } from "./numbers_in_words.js";
 import { phrase } from "./phrase.js";
 import { integer, number, oneOf, openSection, otherwise } from "./schema.js";
 
@@ -92,7 +92,7 @@ function since(first, { error: now, errors }) {
 }
 
 /** @param {{value: number}} share Noise can move it outside 0 … 1. */
-const percent = ({ value }) => nearest(100 * Math.min(Math.max(value, 0), 1));
+const percent = ({ value }) => roundHalfUp(100 * clipToShare(value));
 
 /** @param {Pick<PublicResults, "error">} results */
 export function errorNow({ error }) {

@@ -1,6 +1,6 @@
 /** Compute what a task promises to a participant, with every sentence about it. */
 
-import { certainty } from "./figures.js";
+import { certaintyOfLoss } from "./numbers_in_words.js";
 import { Loss, PRIVATE_UP_TO, SLACK } from "./loss.js";
 import { phrase } from "./phrase.js";
 import { LEAVES, LOST, LOST_IN_SHORT, sentencesOf } from "./sentences.js";
@@ -61,9 +61,9 @@ export class PrivacyPromise {
     const over = Loss.sum([...sent, loss.times(this.checkins - sent.length)]);
     this.epsilonOverCheckins = over.total;
     /** How sure somebody can become at most who had only a coin's guess before, except with `chance`. */
-    this.certainty = certainty(Math.max(over.bound, reading.bound));
+    this.certainty = certaintyOfLoss(Math.max(over.bound, reading.bound));
     /** The same from one check-in, or about a sample in one. */
-    this.certaintyOfOne = certainty(loss.bound);
+    this.certaintyOfOne = certaintyOfLoss(loss.bound);
     /** For everything in one check-in; null where it grows with samples. */
     this.epsilonPerCheckin = whole ? loss.total : null;
     /** For everything that the check-ins send; null as above. */

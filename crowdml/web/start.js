@@ -1,7 +1,7 @@
 /** Read model.start: where the model starts from, if not at zero, and how a device verifies it. */
 
 import { InvalidInput } from "./errors.js";
-import { countOf } from "./figures.js";
+import { countOf } from "./numbers_in_words.js";
 import { hexOf } from "./hash.js";
 import { phrase } from "./phrase.js";
 import { fail, integer, otherwise, section, text } from "./schema.js";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { requireSuccessor } from "../../crowdml/web/agreement.js";
 import { decodeParameters } from "../../crowdml/web/codec.js";
 import { FEATURES } from "../../crowdml/web/columns.js";
-import { errorInWords, estimateInWords, probabilityInWords, significant } from "../../crowdml/web/figures.js";
+import { errorInWords, estimateInWords, probabilityInWords, significant } from "../../crowdml/web/numbers_in_words.js";
 import { boundFeatures, checkTarget, targetOf } from "../../crowdml/web/features.js";
 import { chooseGrid, quantize, sensitivitySteps } from "../../crowdml/web/grid.js";
 import { readdirSync } from "node:fs";
@@ -47,8 +47,8 @@ import { epsilonOf, lossBound } from "../../crowdml/web/zcdp.js";
 import { GivenChance, asNumber, vectors } from "./vectors.js";
 
 /** @type {Record<string, (input: any, output: any) => void | Promise<void>>} */
-const CHECKS = { adversaries, agreements, checkouts, choice, codebooks, features, figures, gradients, grid, labels, ledger, messages, noisy,
-  numbers, promise, quantisation, results, roles, rounding, sensing, sensitivity,
+const CHECKS = { adversaries, agreements, checkouts, choice, codebooks, features, gradients, grid, labels, ledger, messages, noisy,
+  numbers, numbers_in_words, promise, quantisation, results, roles, rounding, sensing, sensitivity,
   successors, terms, zcdp }; // prettier-ignore
 
 for (const [name, check] of Object.entries(CHECKS)) {
@@ -86,7 +86,7 @@ function numbers({ language, number: n }, { written, form }) {
 }
 
 /** @param {any} input @param {any} output */
-function figures({ number, margin }, output) {
+function numbers_in_words({ number, margin }, output) {
   const estimate = number === null ? null : { value: number, margin };
   assert.equal(write(estimateInWords(estimate)), output.estimate);
   assert.equal(write(errorInWords(estimate)), output.error);

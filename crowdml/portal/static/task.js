@@ -1,7 +1,7 @@
 // Keep the page of a task live: its numbers and pictures follow the server's events.
 // Without this script, everything on the page can be read.
 
-import { errorInWords } from "../web/figures.js";
+import { errorInWords } from "../web/numbers_in_words.js";
 import { language, say } from "../web/page/say.js";
 
 const article = document.querySelector("article[data-task]");

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Protocol
 import msgspec
 
 from crowdml.phrase import Phrase
-from crowdml.protocol.figures import possible
+from crowdml.protocol.numbers_in_words import clip_to_share
 
 TERMS_HEADER = "Crowdml-Terms"
 """The header of a check-out with the hash of the terms now in force."""
@@ -198,12 +198,12 @@ class Estimate(ServerAnswer, frozen=True):
     @property
     def low(self) -> float:
         """Return the lower end of the interval, cut to what is possible."""
-        return possible(self.value - self.margin)
+        return clip_to_share(self.value - self.margin)
 
     @property
     def high(self) -> float:
         """Return the upper end of the interval, cut to what is possible."""
-        return possible(self.value + self.margin)
+        return clip_to_share(self.value + self.margin)
 
 
 class Statistics(ServerAnswer, frozen=True):

@@ -1,6 +1,6 @@
 /** Make check-ins that name one of k directions: privacy for everything in a check-in at once. */
 
-import { nearest, shown as rounded, times } from "../figures.js";
+import { fourDigitsUp, roundHalfUp, timesInWords } from "../numbers_in_words.js";
 import { Loss } from "../loss.js";
 import { phrase } from "../phrase.js";
 import { EPSILON, fail, integer, oneOf, section } from "../schema.js";
@@ -69,7 +69,7 @@ export class DirectionMechanism {
   get roles() {
     const { evaluators, counters } = this.#settings;
     const of = denominator(evaluators, counters);
-    const [evaluate, count] = [evaluators, counters].map((s) => s && Math.max(1, nearest(s * of)));
+    const [evaluate, count] = [evaluators, counters].map((s) => s && Math.max(1, roundHalfUp(s * of)));
     const n = { train: of - (evaluate ?? 0) - (count ?? 0), evaluate, count };
     return /** @type {DirectionEvent["role"][]} */ (Object.keys(n))
       .filter((role) => n[role])
@@ -160,7 +160,7 @@ function respond(truths, choice, chance) {
 function denominator(...shares) {
   let of = 1;
   const fits = (/** @type {number} */ s) =>
-    Math.abs(s * of - nearest(s * of)) < 1e-6 && (s === 0 || nearest(s * of) > 0);
+    Math.abs(s * of - roundHalfUp(s * of)) < 1e-6 && (s === 0 || roundHalfUp(s * of) > 0);
   while (of < MOST_SHARED && !shares.every(fits)) of++;
   return of;
 }
@@ -200,7 +200,7 @@ export const DIRECTION = {
     for (const share of roles) {
       yield [share.role, sentenceOf(share, promise)];
       if (share.role !== "count") continue;
-      const values = { times: times(share.truth) };
+      const values = { times: timesInWords(share.truth) };
       yield ["answer", phrase("Some check-ins send your answer to one sample, true {times}.", values)];
     }
     yield ["hides", chanceHides(promise)];
@@ -219,7 +219,7 @@ export const DIRECTION = {
 
 /** @type {(share: RoleShare, promise: PrivacyPromise) => Phrase} */
 function sentenceOf({ role, n, of, truth }, { directions, hasLabels, tolerance }) {
-  const values = { n, of, directions, times: times(truth), tolerance: rounded(tolerance) };
+  const values = { n, of, directions, times: timesInWords(truth), tolerance: fourDigitsUp(tolerance) };
   if (role === "train") {
     return n === of
       ? phrase(

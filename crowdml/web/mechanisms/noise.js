@@ -1,7 +1,7 @@
 /** Define the mechanisms `gaussian` and `laplace` of a task. */
 
 import { decodeGradient } from "../codec.js";
-import { countOf } from "../figures.js";
+import { countOf } from "../numbers_in_words.js";
 import { phrase } from "../phrase.js";
 import { EPSILON, fail, number, oneOf, section } from "../schema.js";
 import { GAUSSIAN, LAPLACE } from "./laws.js";

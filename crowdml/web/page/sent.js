@@ -1,6 +1,6 @@
 /** Show every check-in that was sent, byte for byte, beside the true values of this session. */
 
-import { countOf, probabilityInWords } from "../figures.js";
+import { countOf, probabilityInWords } from "../numbers_in_words.js";
 import { eventKindOf } from "../index.js";
 import { any, make, put, row } from "./elements.js";
 import { language, say } from "./say.js";

@@ -1,7 +1,7 @@
 /** Try a task's model; what is entered or sensed stays in this browser. */
 
 import { makeFeatures } from "../columns.js";
-import { probabilityInWords, significant } from "../figures.js";
+import { probabilityInWords, significant } from "../numbers_in_words.js";
 import { MODELS } from "../models/index.js";
 import { phrase } from "../phrase.js";
 import { Sensing, featuresOf } from "../sensing.js";
