@@ -28,7 +28,7 @@ from crowdml.types import Array
 MOST_FITTED = 5_000
 """Rows that a start is fitted to. More would hardly change it, and take minutes."""
 
-STRONG, MODERATE = 1.0, 4.0
+STRONG_EPSILON, MODERATE_EPSILON = 1.0, 4.0
 """ε for a pilot that is large enough to start from, and for another."""
 
 FEWEST_ROWS, FEWEST_PEOPLE = 50, 2
@@ -208,8 +208,8 @@ def _usual_epsilon(start: Start) -> tuple[float, str]:
     elif (start.rows or 0) < FEWEST_ROWS:
         why = f"A pilot of {start.rows} rows is a weak start: at 1 a crowd could hardly correct it."
     else:
-        return STRONG, f"1 is strong, and the start makes it practical. {plan}"
-    return MODERATE, f"4 is moderate. {why} {plan}"
+        return STRONG_EPSILON, f"1 is strong, and the start makes it practical. {plan}"
+    return MODERATE_EPSILON, f"4 is moderate. {why} {plan}"
 
 
 def _batch(rows: PilotRows, samples: int | None) -> tuple[int, str]:

@@ -22,7 +22,7 @@ MOST_NUMBERED = 20
 MOST_NUMBER = 1_000_000_000
 """The largest `scale` of a target."""
 
-WHOLE = re.compile(r"[+-]?\d+")
+WHOLE_NUMBER = re.compile(r"[+-]?\d+")
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def read_targets(table: Table, header: str) -> PilotTargets:
         raise cell_mistake(table, missing, header, Phrase("must have an answer in every row"))
     texts = [str(cell).strip() for cell in cells]
     numbers = [number_in(table, cell) for cell in cells]
-    whole = all(map(WHOLE.fullmatch, texts))
+    whole = all(map(WHOLE_NUMBER.fullmatch, texts))
     if None not in numbers and not (whole and len(set(texts)) <= MOST_NUMBERED):
         return _numbers(table, header, np.array(numbers, dtype=np.float64))
     return _labels(table, header, texts)
