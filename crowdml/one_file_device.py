@@ -176,7 +176,7 @@ COLUMNS = {"names": [], "center": [], "scale": [], "length": 1.0, "missing": "re
 USUAL: dict[str, dict[str, Any]] = {
     "features": COLUMNS, "model": {"start": None}, "target": {"unit": ""},
 }  # fmt: skip
-LABELS = ("y", "label", "target", "answer")  # usual names of the column with the label
+TARGET_HEADERS = ("y", "label", "target", "answer")  # usual names of the column with the label
 LOOKED_AT, FEWEST_ALIKE, ALIKE = 100, 10, 0.95  # rows of a file; rows that may be all the same
 REMEDY = "Check the units and the order of the columns. To use these rows anyway, add --yes."
 APP_REMEDY = "Check the sensor and the units in the app. To use these rows anyway, add --yes."
@@ -391,7 +391,7 @@ def for_you(tallies: list[list[int]], tolerance: float | None) -> str:
     part = f"{right:,} of your last {samples:,} samples"
     if tolerance is None:
         return f"The crowd’s model guessed {part} right."
-    return f"The crowd’s model was within {figure(tolerance)} of the number in {part}."
+    return f"The crowd’s model was within {four_digits_up(tolerance)} of the number in {part}."
 
 
 def course(tallies: list[list[int]]) -> list[float]:
@@ -470,7 +470,7 @@ def what_became(mine: list[int], now: Any, errors: list[list[float]]) -> list[st
     then = max((each for each in errors if each[0] <= first), default=[0.0, 0.0, math.inf])
     if then[2] >= UNCERTAIN:
         return [yours, f"Now {said} of the model’s predictions are wrong."]
-    before, after = (half_up(100 * min(max(each, 0.0), 1.0)) for each in (then[1], share))
+    before, after = (round_half_up(100 * min(max(each, 0.0), 1.0)) for each in (then[1], share))
     if abs(then[1] - share) > then[2] + margin and before != after:
         return [
             yours,
@@ -619,7 +619,7 @@ class Layout:
                 raise ValueError(f"the column {name!r} is there twice")
         usual = {name.lower(): name for name in reversed(others)}
         last = others[-1:] if self.header and found[-1:] == others[-1:] else []
-        for label in [*(usual[name] for name in LABELS if name in usual), *last]:
+        for label in [*(usual[name] for name in TARGET_HEADERS if name in usual), *last]:
             return [*names, label]
         raise ValueError("the column 'y' with the label is missing")
 
@@ -936,8 +936,8 @@ def promise(terms: Terms) -> dict[str, str]:
     said = {"level": f"{level.capitalize()} privacy" if private else "Not private"}
     if not private:
         said["not_private"] = (
-            f"It has ε = {figure(terms.total)} for a person. Above {PRIVATE_UP_TO} nothing is "
-            "protected: a guess can become certain."
+            f"It has ε = {four_digits_up(terms.total)} for a person. Above {PRIVATE_UP_TO} nothing "
+            "is protected: a guess can become certain."
         )
     kept = "Your readings never leave your device."
     open_ = "Your device sends numbers from which your samples can be worked out."
@@ -956,11 +956,13 @@ def promise(terms: Terms) -> dict[str, str]:
     )
     if terms.total <= 4 * (1 + 1e-9):
         said["hides"] = "What is sent is partly random, never certain."
-    said["epsilon"] = f"ε = {figure(terms.total)}, for everything that you send to this task."
+    said["epsilon"] = (
+        f"ε = {four_digits_up(terms.total)}, for everything that you send to this task."
+    )
     question = "whether your number was high or low"
     if terms.C:
         question = f"whether your answer was “{terms.labels[0]}” or “{terms.labels[1]}”"
-    often = times(certainty(terms.total), BOUND)
+    often = times_in_words(certainty_of_loss(terms.total), ROUNDED_UP)
     sure = f"right {often}" if "in" in often.split() else "practically certain"
     said["loss"] = (
         f"Suppose somebody wonders {question}, and guesses right half the time. From everything "
@@ -968,7 +970,7 @@ def promise(terms: Terms) -> dict[str, str]:
         f"{level or 'not private'}."
     )
     if terms.checkins > 1:
-        one = times(certainty(terms.epsilon), BOUND)
+        one = times_in_words(certainty_of_loss(terms.epsilon), ROUNDED_UP)
         said["less"] = f"With one check-in instead of {terms.checkins:,} it would be {one}."
     return said
 
@@ -977,7 +979,7 @@ def roles(terms: Terms) -> dict[str, str]:
     """Return what check-ins of each role send, and how often that is true."""
     shares = (terms.evaluators, terms.counters)
     of = next((n for n in range(1, 1000) if all(fits(s, n) for s in shares)), 1000)
-    others = [max(1, half_up(s * of)) if s else 0 for s in shares]
+    others = [max(1, round_half_up(s * of)) if s else 0 for s in shares]
     counts = (of - sum(others), *others)
     often = [f"In {n:,} of {of:,} check-ins it sends" for n in counts]
     if not sum(others):
@@ -987,15 +989,15 @@ def roles(terms: Terms) -> dict[str, str]:
     }
     about = "right about one of your samples"
     if not terms.C:
-        about = f"within {figure(terms.tolerance)} of the number in one of your samples"
+        about = f"within {four_digits_up(terms.tolerance)} of the number in one of your samples"
     if terms.evaluators:
-        true = times(truth(2, terms.epsilon))
+        true = times_in_words(truth(2, terms.epsilon))
         said["evaluate"] = (
             f"{often[1]} only whether the model was {about}. What it sends is true {true}; "
             "otherwise it is the opposite."
         )
     if terms.counters:
-        true = times(truth(terms.C, terms.epsilon))
+        true = times_in_words(truth(terms.C, terms.epsilon))
         said["count"] = (
             f"{often[2]} only your answer to one sample. The answer sent is the true one {true}; "
             "otherwise it is made up."
@@ -1003,7 +1005,7 @@ def roles(terms: Terms) -> dict[str, str]:
     return said
 
 
-def certainty(epsilon: float) -> float:
+def certainty_of_loss(epsilon: float) -> float:
     """Return how often, at most, a coin's guess can become right."""
     return 1 / (1 + math.exp(-epsilon))
 
@@ -1013,27 +1015,27 @@ def truth(numbers: int, epsilon: float) -> float:
     return 1 / (1 + (numbers - 1) * math.exp(-epsilon))
 
 
-def half_up(value: float) -> int:
+def round_half_up(value: float) -> int:
     return math.floor(value + 0.5)
 
 
 def fits(share: float, of: int) -> bool:
     """Return whether this share of `of` check-ins is a whole number above 0, or the share is 0."""
-    n = half_up(share * of)
+    n = round_half_up(share * of)
     return abs(share * of - n) < 1e-6 and (n > 0 or share == 0)
 
 
-BOUND = 1 - 1e-9  # is rounded up, as far as floats are exact
+ROUNDED_UP = 1 - 1e-9  # added to a bound before it is cut, as far as floats are exact
 
 
-def times(share: float, up: float = 0.5) -> str:
+def times_in_words(share: float, up: float = 0.5) -> str:
     for of in (10**2, 10**3, 10**4, 10**5, 10**6):
         if 0 < math.floor(share * of + up) < of - 1:
             return f"{math.floor(share * of + up):,} times in {of:,}"
     return "practically always" if share > 0.5 else "practically never"
 
 
-def figure(value: float) -> str:
+def four_digits_up(value: float) -> str:
     """Write a number with four significant digits, rounded up."""
     four = Context(4, ROUND_HALF_UP)
     digits = four.create_decimal(value)

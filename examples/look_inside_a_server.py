@@ -121,7 +121,7 @@ fold = Fold(row.task, terms_hash(row.terms))
 for entry in log:
     fold.apply(entry)
 exported = np.array(json.loads(read("/export?format=json"))["weights"])
-print("the same as the server's:", np.array_equal(fold.learnt, exported.ravel()))
+print("the same as the server's:", np.array_equal(fold.exported, exported.ravel()))
 
 # %% [markdown]
 # And does it work, on people who took no part? Anyone may load it, and use it as an estimator.

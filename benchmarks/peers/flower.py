@@ -97,8 +97,8 @@ def main(flower: Path) -> None:
 
 
 def _ours() -> float:
-    figures = bench_server(Load(seconds=3.0, clients=NODES, checkouts=0.5))
-    return float(figures["laplace"]["cpu_ms_per_checkin"])
+    results = bench_server(Load(seconds=3.0, clients=NODES, checkouts=0.5))
+    return float(results["laplace"]["cpu_ms_per_checkin"])
 
 
 def _flower(programs: Path, folder: Path) -> tuple[float, float, float]:

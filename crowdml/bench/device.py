@@ -12,12 +12,12 @@ IMPORT = "import time; t = time.perf_counter(); {}; print(time.perf_counter() - 
 
 
 def bench_device() -> dict[str, float]:
-    """Measure each figure in a fresh process, so that it counts nothing else."""
+    """Measure each number in a fresh process, so that it counts nothing else."""
     with prepared_server() as server, server:
         command = [sys.executable, "-m", "crowdml.bench.worker", server.url]
         output = subprocess.run(command, check=True, capture_output=True).stdout
-    figures = msgspec.json.decode(output, type=dict[str, float])
-    return figures | {
+    results = msgspec.json.decode(output, type=dict[str, float])
+    return results | {
         "import_s": _import_seconds("import crowdml"),
         "import_device_s": _import_seconds("from crowdml import Device"),
     }

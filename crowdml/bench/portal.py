@@ -34,23 +34,23 @@ def bench_portal(tasks: int, checkins: int) -> dict[str, float]:
 
     All check-ins belong to the first task.
     """
-    figures: dict[str, float] = {"tasks": tasks, "checkins": checkins}
+    results: dict[str, float] = {"tasks": tasks, "checkins": checkins}
     with tempfile.TemporaryDirectory(prefix="crowdml-bench-") as folder:
         small, large = (ServerProcess(Path(folder) / name) for name in ("small", "large"))
         _fill(small, 1, 100)
         few = _measure(small)
         began = time.perf_counter()
         _fill(large, tasks, checkins)
-        figures["preparation_s"] = time.perf_counter() - began
+        results["preparation_s"] = time.perf_counter() - began
         many = _measure(large)
     for name in PAGES:
         times = sorted(many[name])
         median = times[len(times) // 2]
-        figures[f"{name}_p50_ms"] = 1e3 * median
-        figures[f"{name}_p99_ms"] = 1e3 * times[len(times) * 99 // 100]
-        figures[f"{name}_ratio"] = median / sorted(few[name])[len(times) // 2]
-    figures["start_s"] = many["start"][0]
-    return figures
+        results[f"{name}_p50_ms"] = 1e3 * median
+        results[f"{name}_p99_ms"] = 1e3 * times[len(times) * 99 // 100]
+        results[f"{name}_ratio"] = median / sorted(few[name])[len(times) // 2]
+    results["start_s"] = many["start"][0]
+    return results
 
 
 def _fill(server: ServerProcess, tasks: int, checkins: int) -> None:

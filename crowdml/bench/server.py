@@ -99,8 +99,8 @@ def _bench(server: BenchServer, task: str, crowd: Load) -> dict[str, float]:
                     before = streams.events
                     loaded = _load(server, running, to_empty, crowd.seconds / ROUNDS)
                     sums.add(*loaded, streams.events - before)
-    figures = _figures(real, empty) | {"clients": crowd.clients, "workers": server.workers}
-    return figures | _with_listeners(listened, real, crowd.listeners) if listened.rates else figures
+    results = _summary(real, empty) | {"clients": crowd.clients, "workers": server.workers}
+    return results | _with_listeners(listened, real, crowd.listeners) if listened.rates else results
 
 
 def _load(
@@ -127,11 +127,11 @@ def _with_listeners(listened: Sums, real: Sums, listeners: int) -> dict[str, flo
     }
 
 
-def _figures(real: Sums, empty: Sums) -> dict[str, float]:
-    """Compute the figures of a handler; in a mixed load check-ins bear the check-outs' CPU."""
+def _summary(real: Sums, empty: Sums) -> dict[str, float]:
+    """Compute the results of a handler; in a mixed load check-ins bear the check-outs' CPU."""
     rate, empty_per_s = statistics.median(real.rates), statistics.median(empty.rates)
     checkins = len(real.checkins)
-    figures = {
+    results = {
         "checkins_per_s": rate * checkins / (checkins + len(real.checkouts)),
         "empty_per_s": empty_per_s,
         "ratio": rate / empty_per_s,
@@ -146,9 +146,9 @@ def _figures(real: Sums, empty: Sums) -> dict[str, float]:
         "generator_queued_empty": empty.generator_queued / empty.seconds,
     }
     if real.checkouts:
-        figures["checkouts_per_s"] = rate - figures["checkins_per_s"]
-        figures |= _percentiles("checkout_", real.checkouts)
-    return figures
+        results["checkouts_per_s"] = rate - results["checkins_per_s"]
+        results |= _percentiles("checkout_", real.checkouts)
+    return results
 
 
 def _cpu_ms(sums: Sums) -> float:

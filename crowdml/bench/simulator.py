@@ -71,14 +71,14 @@ CASES = {
 
 
 MOST_SAMPLES_AT_ONCE = max(case.batch for case in CASES.values())
-FIGURES = (
+MEASURES = (
     "checkins_per_s",
     "c_checkins_per_s",
     "numpy_checkins_per_s",
     "seconds_over_c",
     "seconds_over_numpy",
 )
-Figures: TypeAlias = dict[str, dict[str, float | None]]
+BenchResults: TypeAlias = dict[str, dict[str, float | None]]
 
 
 class FoldTiming(NamedTuple):
@@ -89,20 +89,20 @@ class FoldTiming(NamedTuple):
     w: Array
 
 
-def bench_simulator(n: int, rounds: int) -> Figures:
+def bench_simulator(n: int, rounds: int) -> BenchResults:
     """Run all cases on n synthetic samples.
 
     In each round every program runs once, in turn, so that a change in the machine's speed affects
-    all programs. Seconds are CPU seconds; figures are medians.
+    all programs. Seconds are CPU seconds; results are medians.
 
-    Without gcc the figures that need C are None.
+    Without gcc the results that need C are None.
     """
     if n < MOST_SAMPLES_AT_ONCE:
         raise InvalidInput(f"samples must be at least {MOST_SAMPLES_AT_ONCE}, found {n}.")
     if rounds < 1:
         raise InvalidInput(f"rounds must be at least 1, found {rounds}.")
     data = samples(n)
-    figures: Figures = {name: {} for name in FIGURES}
+    results: BenchResults = {name: {} for name in MEASURES}
     with tempfile.TemporaryDirectory(prefix="crowdml-bench-") as folder:
         comparable = shutil.which("gcc") and C_PROGRAM.exists()
         program = compile_c(Path(folder)) if comparable else None
@@ -122,17 +122,17 @@ def bench_simulator(n: int, rounds: int) -> Figures:
                 [a / b for a, b in zip(ours, c, strict=False)],
                 [a / b for a, b in zip(ours, numpy, strict=True)],
             ]
-            for figure, values in zip(FIGURES, measured, strict=True):
-                figures[figure][name] = statistics.median(values) if values else None
-    return figures
+            for measure, values in zip(MEASURES, measured, strict=True):
+                results[measure][name] = statistics.median(values) if values else None
+    return results
 
 
-def table(figures: Figures) -> str:
-    """Write the figures as a table, with a row for each case."""
-    titles = [name.replace("_", " ").replace(" per s", "/s") for name in FIGURES]
+def table(results: BenchResults) -> str:
+    """Write the results as a table, with a row for each case."""
+    titles = [name.replace("_", " ").replace(" per s", "/s") for name in MEASURES]
     lines = ["".join(f"{title:>22}" for title in ["", *titles])]
     for case in CASES:
-        values = [figures[name][case] for name in FIGURES]
+        values = [results[name][case] for name in MEASURES]
         cells = ["–" if v is None else f"{v:,.0f}" if v >= 100 else f"{v:.3g}" for v in values]
         lines.append("".join(f"{cell:>22}" for cell in [case, *cells]))
     return "\n".join(lines)

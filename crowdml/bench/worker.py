@@ -39,12 +39,12 @@ def main(url: str) -> None:
         sent = transport.sent
         seconds = [_check_in(device) for _ in range(MEASURED)]
         device.close()
-    figures = {
+    results = {
         "cpu_ms": 1e3 * statistics.median(seconds),
         "bytes": (transport.sent - sent) / MEASURED,
         "rss_mb": _peak_memory() / 1e6,
     }
-    print(msgspec.json.encode(figures).decode())
+    print(msgspec.json.encode(results).decode())
 
 
 def _check_in(device: Device) -> float:

@@ -229,7 +229,7 @@ class LossyServer:
     def leave(self, token: str) -> None:
         pass
 
-    def learnt(self) -> bytes:
+    def export(self) -> bytes:
         raise Unreachable("there is no model.")
 
     def close(self) -> None:

@@ -58,11 +58,11 @@ def server(
             f"found {seconds}, {checkouts} and {generators} with {clients} clients."
         )
     crowd = Load(seconds, clients, checkouts, generators, listeners)
-    figures = bench_server(crowd, database, _counts(workers), tls)
+    results = bench_server(crowd, database, _counts(workers), tls)
     if json:
-        print_json(figures)
+        print_json(results)
         return
-    for each in figures.get("settings", [figures]):
+    for each in results.get("settings", [results]):
         for mechanism in MECHANISMS:
             print_lines(mechanism)
             _print(each[mechanism], json)
@@ -97,15 +97,15 @@ def simulator(
     if million:
         _print(bench_million(), json)
         return
-    figures = bench_simulator(samples, rounds)
-    if None in figures["seconds_over_c"].values():
+    results = bench_simulator(samples, rounds)
+    if None in results["seconds_over_c"].values():
         print_lines(
             "there is no comparison with C: it needs gcc and a clone of the repository.", err=True
         )
     if json:
-        print_json(figures)
+        print_json(results)
     else:
-        print_lines(*table(figures).splitlines())
+        print_lines(*table(results).splitlines())
 
 
 def _counts(text: str) -> list[int]:
@@ -116,9 +116,9 @@ def _counts(text: str) -> list[int]:
     return counts
 
 
-def _print(figures: dict[str, float], json: bool) -> None:
+def _print(results: dict[str, float], json: bool) -> None:
     if json:
-        print_json(figures)
+        print_json(results)
         return
-    for name, value in figures.items():
+    for name, value in results.items():
         print_lines(f"{name:>22}  {value:,.3g}" if value < 1000 else f"{name:>22}  {value:,.0f}")

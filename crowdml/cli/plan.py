@@ -281,7 +281,7 @@ def _show_pilot(advice: "OnPilot") -> None:
         Column("range", justify="right"),
     ]
     table = Table(*columns, box=box.SIMPLE_HEAD)
-    for name, error, spread in advice.figures:
+    for name, error, spread in advice.comparison:
         best = name == f"at ε = {advice.recommended.epsilon:g}"
         mark, style = (MARK, "bold") if best else ("", None)
         table.add_row(mark, name, error, spread, style=style)

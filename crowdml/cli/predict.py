@@ -71,7 +71,7 @@ def _form(model: LearntModel, source: str, csv: str | None, label: str | None) -
         may_miss=about.missing == "center",
         dialect=read_dialect(csv) if csv else None,
         label=label,
-        answered=False,
+        requires_y=False,
         count=model.n_features_in_,
         on_note=lambda note: print_lines(f"{source_name(source)}: {note}", err=True),
     )

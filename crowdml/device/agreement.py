@@ -117,7 +117,7 @@ class Agreement:
         except InvalidInput as error:
             raise Unreachable(f"the server's answer makes no sense: {error}") from error
 
-    def accept_learnt(self, data: bytes) -> LearntModel:
+    def accept_export(self, data: bytes) -> LearntModel:
         """Return the model that a server has learnt, if it was learnt on the agreed terms."""
         try:
             model = read_model(data, "the server's answer", self._largest_model)

@@ -25,7 +25,7 @@ class CurrentModel:
         known = agreement.terms_sha256
         if model is None or known != model.about.terms_sha256 or time.monotonic() > self._old:
             try:
-                model = agreement.accept_learnt(self._membership.transport.learnt())
+                model = agreement.accept_export(self._membership.transport.export())
             except Unreachable:
                 if model is None:
                     raise

@@ -2,7 +2,7 @@
 
 from crowdml.device.agreement import Agreement
 from crowdml.device.storage import CurrentLabel, DeviceStore
-from crowdml.device.values import label_of
+from crowdml.device.values import typed_label
 from crowdml.errors import DeviceError, InvalidSample
 
 
@@ -19,9 +19,9 @@ def set_label(store: DeviceStore, label: str | None, at: int) -> str | None:
     if identity is None:
         raise DeviceError(f"{store.file} has not joined a task. Join one first.")
     labels = Agreement(identity).terms.target.labels
-    answer = label_of(label or "", labels)
-    if label is not None and answer is None:
+    y = typed_label(label or "", labels)
+    if label is not None and y is None:
         raise InvalidSample("a label must not be empty. Use --none to collect nothing.")
-    name = None if answer is None else str(answer)
+    name = None if y is None else str(y)
     store.streams.label = CurrentLabel(name, at)
     return name

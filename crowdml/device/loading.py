@@ -41,4 +41,4 @@ def _fetch(url: str, fingerprint: str | None, insecure_http: bool) -> LearntMode
     root, task = read_link(url)
     certificate = fetch_certificate(root, fingerprint) if fingerprint is not None else None
     with closing(HttpTransport(root, task, certificate, insecure_http)) as server:
-        return read_model(server.learnt(), url)
+        return read_model(server.export(), url)

@@ -1,4 +1,4 @@
-"""Read the answer of a sample: a label by its name, or a number."""
+"""Read y of a sample: a label by its name, or a number."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -12,14 +12,16 @@ MOST_LABELS = 10
 """Labels that an error lists."""
 
 
-def answer_of(value: object, labels: Sequence[str], name: str = "y") -> str | float:
+def label_or_number(value: object, labels: Sequence[str], name: str = "y") -> str | float:
     """Return the name of a label, or a real target where there are no labels.
 
     A label is known by its name alone, never by its place in the list. Names that are numbers are
-    matched as text: 1 is the label "1", and 1.0 is not. Errors call the answer by `name`.
+    matched as text: 1 is the label "1", and 1.0 is not. Errors call y by `name`.
 
-    >>> answer_of(1, ["1", "2", "3"]), answer_of(" walk", ["still", "walk"]), answer_of("2.5", [])
-    ('1', 'walk', 2.5)
+    >>> label_or_number(1, ["1", "2", "3"]), label_or_number(" walk", ["still", "walk"])
+    ('1', 'walk')
+    >>> label_or_number("2.5", [])
+    2.5
     """
     if not labels:
         with suppress(TypeError, ValueError, OverflowError):
@@ -39,8 +41,8 @@ def answer_of(value: object, labels: Sequence[str], name: str = "y") -> str | fl
 
 def target_of(value: object, labels: Sequence[str]) -> float:
     """Return the number of a label in the list, or a real target."""
-    answer = answer_of(value, labels)
-    return float(list(labels).index(answer) if isinstance(answer, str) else answer)
+    y = label_or_number(value, labels)
+    return float(list(labels).index(y) if isinstance(y, str) else y)
 
 
 def _hint(value: object, labels: Sequence[str]) -> str:
@@ -54,12 +56,12 @@ def _hint(value: object, labels: Sequence[str]) -> str:
     return ""
 
 
-def label_of(text: str, labels: Sequence[str]) -> str | float | None:
+def typed_label(text: str, labels: Sequence[str]) -> str | float | None:
     """Return the label that a person has written, in any case; None for an empty text.
 
     A real target keeps the rule of targets: it is finite, and not in a wrong unit.
 
-    >>> label_of(" walking ", ["Still", "Walking"]), label_of("", ["Still", "Walking"])
+    >>> typed_label(" walking ", ["Still", "Walking"]), typed_label("", ["Still", "Walking"])
     ('Walking', None)
     """
     text = text.strip()
@@ -67,7 +69,7 @@ def label_of(text: str, labels: Sequence[str]) -> str | float | None:
         return None
     same = [label for label in labels if label.strip().casefold() == text.casefold()]
     exact = text if text in labels or len(same) != 1 else same[0]
-    answer = answer_of(exact, labels, "the label")
+    y = label_or_number(exact, labels, "the label")
     if not labels:
-        check_target(answer, 0, "the label")
-    return answer
+        check_target(y, 0, "the label")
+    return y

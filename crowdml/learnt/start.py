@@ -16,11 +16,11 @@ from crowdml.tables import read_arrays
 from crowdml.types import Array
 
 FORMAT = "crowdml start 1"
-LARGEST = 1e30
+LARGEST_PARAMETER = 1e30
 """The largest parameter: a larger one is not a fit, and may not be finite as a float32."""
 
 Count = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
-Size = Annotated[float, msgspec.Meta(ge=0, le=LARGEST)]
+Size = Annotated[float, msgspec.Meta(ge=0, le=LARGEST_PARAMETER)]
 Numbers = tuple[float, ...]
 
 
@@ -104,7 +104,9 @@ class Start:
                 f"a start of {len(self.labels)} labels must have {k}×D weights and {k} intercepts "
                 f"or none, found the shapes {shapes[0]} and {shapes[1]}."
             )
-        if not all((np.abs(part) <= LARGEST).all() for part in (self.weights, intercepts)):
+        if not all(
+            (np.abs(part) <= LARGEST_PARAMETER).all() for part in (self.weights, intercepts)
+        ):
             raise InvalidInput("a start's parameters must be finite numbers, found others.")
         for name in ("names", "center", "scale"):
             if len(getattr(self, name)) not in (0, *d):

@@ -13,13 +13,13 @@ from crowdml.tables import Table, is_number, quoted, split_unit
 from crowdml.types import Array
 from crowdml.visible import visible
 
-IDS = {"id", "uuid", "guid"}
-COUNTERS = {"", "index", "row", "nr", "unnamed"}
-TIMES = {"time", "timestamp", "date", "datetime", "ts", "epoch"}
+ID_WORDS = {"id", "uuid", "guid"}
+COUNTER_WORDS = {"", "index", "row", "nr", "unnamed"}
+TIME_WORDS = {"time", "timestamp", "date", "datetime", "ts", "epoch"}
 """Words of a column's name, in lower case: the last word, the first one and any of them."""
 
 TIME_STAMP = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}([ T].*)?|\d{1,2}:\d{2}(:\d{2}.*)?")
-WORDS = re.compile(r"[A-Z]?[^\W_A-Z]+|[A-Z]+")
+NAME_WORDS = re.compile(r"[A-Z]?[^\W_A-Z]+|[A-Z]+")
 
 LEAST_TIME = 1e7
 """Seconds since 1970 and dates such as 20260131 are larger."""
@@ -60,7 +60,7 @@ def read_column(table: Table, header: str, rows: Sequence[int]) -> PilotColumn |
     name, unit = split_unit(header)
     cells = [table[header][row] for row in rows]
     numbers = [number_in(table, cell) for cell in cells]
-    words = [word.lower() for word in WORDS.findall(name)] or [""]
+    words = [word.lower() for word in NAME_WORDS.findall(name)] or [""]
     wrong = next((row for row, number in enumerate(numbers) if number is None), None)
     values = np.array([math.nan if number is None else number for number in numbers])
     reason = _reason(words, cells, values if wrong is None else None)
@@ -114,18 +114,18 @@ def _reason(words: list[str], cells: Sequence[object], values: Array | None) -> 
         return Phrase("time stamps")
     if values is None and different == len(given) and not any(map(is_number, given)):
         return Phrase("an id: a text that no two rows share")
-    if words[-1] in IDS and (values is None or _whole(values)):
+    if words[-1] in ID_WORDS and (values is None or _whole(values)):
         return Phrase("an id")
     return None if values is None else _reason_of_numbers(words, values)
 
 
 def _reason_of_numbers(words: list[str], values: Array) -> Phrase | None:
     steps = np.diff(values)
-    if words[0] in COUNTERS and _whole(values) and (steps > 0).all():
+    if words[0] in COUNTER_WORDS and _whole(values) and (steps > 0).all():
         return Phrase("it counts the rows")
     if len(steps) >= 9 and (steps == 1).all():
         return Phrase("it counts the rows")
-    if TIMES.intersection(words) and (np.nanmin(values) >= LEAST_TIME or (steps > 0).all()):
+    if TIME_WORDS.intersection(words) and (np.nanmin(values) >= LEAST_TIME or (steps > 0).all()):
         return Phrase("time stamps")
     return None
 

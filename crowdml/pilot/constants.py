@@ -13,10 +13,10 @@ from crowdml.protocol import Features
 from crowdml.tables import quoted
 from crowdml.types import Array
 
-USUAL_LENGTH = 0.9
+UNSHORTENED_SHARE = 0.9
 """The share of the pilot's rows that are at most 1 long, and so are not shortened."""
 
-LARGEST = 1e9
+LARGEST_SCALE = 1e9
 """The largest scale that a task file may have; the smallest is its inverse."""
 
 
@@ -38,7 +38,7 @@ def choose_features(rows: PilotRows, norm: int) -> Features:
         missing="center" if empty else "reject",
     )
     lengths = row_lengths(features.scaled_rows(rows.x), norm)
-    length = float(np.quantile(lengths, USUAL_LENGTH))
+    length = float(np.quantile(lengths, UNSHORTENED_SHARE))
     return msgspec.structs.replace(features, length=float(f"{length:.3e}"))
 
 
@@ -55,14 +55,14 @@ def _center_and_scale(column: PilotColumn) -> tuple[float, float]:
     (1013.23, 0.0216)
     """
     center, scale = float(np.nanmean(column.values)), float(np.nanstd(column.values))
-    if not (1 / LARGEST <= scale <= LARGEST and abs(center) <= 1e15):
+    if not (1 / LARGEST_SCALE <= scale <= LARGEST_SCALE and abs(center) <= 1e15):
         raise InvalidInput(
             Phrase(
                 "column {column}: its values must differ by {least} to {most}, found {found}. "
                 "Write them in another unit.",
                 column=quoted(column.name),
-                least=1 / LARGEST,
-                most=LARGEST,
+                least=1 / LARGEST_SCALE,
+                most=LARGEST_SCALE,
                 found=scale,
             )
         )

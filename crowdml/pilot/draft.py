@@ -28,7 +28,7 @@ from crowdml.types import Array
 MOST_FITTED = 5_000
 """Rows that a start is fitted to. More would hardly change it, and take minutes."""
 
-STRONG, MODERATE = 1.0, 4.0
+STRONG_EPSILON, MODERATE_EPSILON = 1.0, 4.0
 """ε for a pilot that is large enough to start from, and for another."""
 
 FEWEST_ROWS, FEWEST_PEOPLE = 50, 2
@@ -45,7 +45,7 @@ class Draft:
     Args:
         name: The task's name.
         title: A line for people.
-        answer: What is predicted: the name of the column.
+        target_name: What is predicted: the name of the column.
         features: Names and constants of the columns.
         units: The unit of each column, "" where the header has none.
         start: The start of w, and the pilot's own error.
@@ -61,7 +61,7 @@ class Draft:
 
     name: str
     title: str
-    answer: str
+    target_name: str
     features: Features
     units: tuple[str, ...]
     start: Start
@@ -122,13 +122,13 @@ def draft_from_rows(
     """
     rows, drawn = _at_most(rows, MOST_FITTED, seed)
     norm = _norm()
-    features, answers = choose_features(rows, norm), rows.answers
+    features, targets = choose_features(rows, norm), rows.targets
     x = bound_rows(features.scaled_rows(rows.x), norm)
-    tolerance = float(f"{answers.scale / 2:.1e}")
-    kind = "softmax" if answers.labels else "huber"
-    settings = {"delta": answers.scale, "tolerance": tolerance}
-    model = MODELS[kind].model(features.count, len(answers.labels), False, **settings)
-    without, having = choose_intercept(model, x, answers.y, rows.people, seed=seed)
+    tolerance = float(f"{targets.scale / 2:.1e}")
+    kind = "softmax" if targets.labels else "huber"
+    settings = {"delta": targets.scale, "tolerance": tolerance}
+    model = MODELS[kind].model(features.count, len(targets.labels), False, **settings)
+    without, having = choose_intercept(model, x, targets.y, rows.people, seed=seed)
     intercept = not _clearly_better(without.error, having.error, len(x))
     start = _start(model, having if intercept else without, intercept, kind, rows, features)
     epsilon, epsilon_words = _usual_epsilon(start)
@@ -136,7 +136,7 @@ def draft_from_rows(
     draft = Draft(
         name=name,
         title=_title(rows),
-        answer=rows.answer,
+        target_name=rows.target_name,
         features=features,
         units=tuple(column.unit for column in rows.columns),
         start=start,
@@ -147,7 +147,7 @@ def draft_from_rows(
         updates=devices or USUAL_UPDATES,
         epsilon=epsilon,
         epsilon_words=(epsilon_words,),
-        findings=(*rows.findings, *drawn, _own_error(start, answers.guess_error)),
+        findings=(*rows.findings, *drawn, _own_error(start, targets.guess_error)),
     )
     # A text of the pilot may be invalid in a task file, such as a very long label.
     Task.from_toml(draft.text, start=draft.start)
@@ -168,7 +168,7 @@ def _norm() -> Literal[1, 2]:
 
 
 def _at_most(rows: PilotRows, most: int, seed: int) -> tuple[PilotRows, list[Phrase]]:
-    n = len(rows.answers.y)
+    n = len(rows.targets.y)
     if n <= most:
         return rows, []
     said = Phrase("The start is fitted to {most} of the {n} rows, drawn at random.", most=most, n=n)
@@ -182,7 +182,7 @@ def _start(
     weights: Array = fitted.w[: k * d].reshape(k, d)
     return Start(
         kind,
-        rows.answers.labels,
+        rows.targets.labels,
         weights,
         fitted.w[k * d :] if intercept else None,
         names=features.names,
@@ -191,13 +191,13 @@ def _start(
         length=features.length,
         missing=features.missing,
         norm=_norm(),
-        rows=len(rows.answers.y),
+        rows=len(rows.targets.y),
         people=rows.n_people,
         regularization=fitted.regularization,
         distance=fitted.distance,
         error=fitted.error,
         error_margin=fitted.error_margin,
-        scale_of_target=rows.answers.scale,
+        scale_of_target=rows.targets.scale,
     )
 
 
@@ -208,8 +208,8 @@ def _usual_epsilon(start: Start) -> tuple[float, str]:
     elif (start.rows or 0) < FEWEST_ROWS:
         why = f"A pilot of {start.rows} rows is a weak start: at 1 a crowd could hardly correct it."
     else:
-        return STRONG, f"1 is strong, and the start makes it practical. {plan}"
-    return MODERATE, f"4 is moderate. {why} {plan}"
+        return STRONG_EPSILON, f"1 is strong, and the start makes it practical. {plan}"
+    return MODERATE_EPSILON, f"4 is moderate. {why} {plan}"
 
 
 def _batch(rows: PilotRows, samples: int | None) -> tuple[int, str]:
@@ -223,7 +223,7 @@ def _batch(rows: PilotRows, samples: int | None) -> tuple[int, str]:
 
 
 def _title(rows: PilotRows) -> str:
-    title = f"Learn {rows.answer} from {_words([column.name for column in rows.columns])}"
+    title = f"Learn {rows.target_name} from {_words([column.name for column in rows.columns])}"
     return title if len(title) <= 120 else f"{title[:119]}…"
 
 

@@ -16,7 +16,7 @@ REGULARIZATIONS = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4)
 
 FOLDS, REFITS = 5, 5
 
-STUDENT = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)
+STUDENT_97_5 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)
 """Student's 97.5 % quantile for 1 … 10 degrees of freedom."""
 
 
@@ -156,6 +156,6 @@ def _margin(mistakes: Flags, people: Ints | None) -> float | None:
     free = len(excess) - 1
     if free == 0:
         return None
-    student = STUDENT[free - 1] if free <= len(STUDENT) else 1.96 + 2.5 / free
+    student = STUDENT_97_5[free - 1] if free <= len(STUDENT_97_5) else 1.96 + 2.5 / free
     deviation = math.sqrt((free + 1) / free * float(excess @ excess)) / n
     return min(1.0, max(student * deviation, 3 / n))

@@ -11,7 +11,7 @@ from crowdml.types import Array
 Objective: TypeAlias = Callable[[Array], tuple[float, Array]]
 """The value and a (sub)gradient at a point."""
 
-MEMORY = 10
+REMEMBERED_STEPS = 10
 """How many steps the estimate of the curvature remembers."""
 
 DECREASE, CURVATURE = 1e-4, 0.9
@@ -31,7 +31,7 @@ def minimize(f: Objective, start: Array, tolerance: float = 1e-9, most_steps: in
     array([1., 0.])
     """
     w, (value, g) = start, f(start)
-    memory: deque[tuple[Array, Array]] = deque(maxlen=MEMORY)
+    memory: deque[tuple[Array, Array]] = deque(maxlen=REMEMBERED_STEPS)
     for _ in range(most_steps):
         found = _search(f, w, value, g, _direction(g, memory))
         if found is None:

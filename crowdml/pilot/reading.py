@@ -33,7 +33,7 @@ def draft_task(
         name: The task's name.
         data: CSV, JSON lines or npz.
         file: The name of the file, by which .npz is recognised, and which errors name.
-        label: The column with the answers; by default `label`, `y`, `class`, `target` or the last.
+        label: The column with the targets; by default `label`, `y`, `class`, `target` or the last.
         person: The column that says whose row each one is; by default `person`, `user`,
             `participant` or `subject`, if there is one.
         csv: The signs between columns and before decimals, such as `;,`, where they are unusual.

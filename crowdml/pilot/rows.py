@@ -1,4 +1,4 @@
-"""Read a pilot's rows: readings by name, answers, and the person of each row."""
+"""Read a pilot's rows: readings by name, targets, and the person of each row."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,7 +8,6 @@ import numpy as np
 
 from crowdml.errors import InvalidInput
 from crowdml.phrase import Phrase
-from crowdml.pilot.answers import FEWEST_OF_LABEL, Answers, read_answers
 from crowdml.pilot.columns import (
     DroppedColumn,
     PilotColumn,
@@ -16,13 +15,16 @@ from crowdml.pilot.columns import (
     empty,
     read_column,
 )
+from crowdml.pilot.targets import FEWEST_OF_LABEL, PilotTargets, read_targets
 from crowdml.protocol import listed
 from crowdml.tables import Table, nearest_name, quoted, split_unit
 from crowdml.types import Array, Ints
 
-ANSWERS = ("label", "y", "class", "target")
-PEOPLE = ("person", "user", "participant", "subject")
-"""Usual names, in lower case, of the columns that hold answers and people."""
+TARGET_HEADERS = ("label", "y", "class", "target")
+PERSON_HEADERS = ("person", "user", "participant", "subject")
+"""Usual names, in lower case, of the columns with y and with the person.
+
+Devices look for other names, which `crowdml.tables` lists: public data often have a `class`."""
 
 
 @dataclass(frozen=True)
@@ -31,15 +33,15 @@ class PilotRows:
 
     Args:
         columns: The readings.
-        answer: The name of the column with the answers.
-        answers: The answers.
+        target_name: The name of the column with the targets.
+        targets: The targets.
         people: The number of each row's person; None where that is not known.
         findings: What was found, in sentences for the owner.
     """
 
     columns: tuple[PilotColumn, ...]
-    answer: str
-    answers: Answers
+    target_name: str
+    targets: PilotTargets
     people: Ints | None
     findings: tuple[Phrase, ...]
 
@@ -58,7 +60,7 @@ class PilotRows:
         return replace(
             self,
             columns=tuple(each._replace(values=each.values[rows]) for each in self.columns),
-            answers=replace(self.answers, y=self.answers.y[rows]),
+            targets=replace(self.targets, y=self.targets.y[rows]),
             people=None if self.people is None else self.people[rows],
         )
 
@@ -68,23 +70,23 @@ def read_rows(table: Table, label: str | None = None, person: str | None = None)
 
     Args:
         table: The file.
-        label: The column with the answers; by default `label`, `y`, `class`, `target` or the last.
+        label: The column with the targets; by default `label`, `y`, `class`, `target` or the last.
         person: The column that says whose row each one is; by default `person`, `user`,
             `participant` or `subject`, if there is one.
 
     Raises:
         InvalidInput: The rows cannot be a pilot; the message has the line and the column.
     """
-    owner = find_column(list(table.columns), person, PEOPLE)
+    owner = find_column(list(table.columns), person, PERSON_HEADERS)
     others = [header for header in table.columns if header != owner]
     if not others:
         raise InvalidInput(
             Phrase("a pilot must have columns of numbers and of answers, found none.")
         )
-    answer = find_column(others, label, ANSWERS) or others[-1]
-    answers = read_answers(table, answer)
-    rows = np.flatnonzero(answers.kept).tolist()
-    read = [read_column(table, header, rows) for header in others if header != answer]
+    target = find_column(others, label, TARGET_HEADERS) or others[-1]
+    targets = read_targets(table, target)
+    rows = np.flatnonzero(targets.kept).tolist()
+    read = [read_column(table, header, rows) for header in others if header != target]
     columns = _named([each for each in read if isinstance(each, PilotColumn)])
     dropped = [each for each in read if isinstance(each, DroppedColumn)]
     if not columns or len(rows) < len(columns):
@@ -97,9 +99,9 @@ def read_rows(table: Table, label: str | None = None, person: str | None = None)
             )
         )
     people, about_people = read_people(table, owner, rows)
-    findings = (_about(answer, answers), *about_people, *_left_out(dropped, answers, columns))
-    kept = Answers(answers.labels, answers.y[answers.kept])
-    return PilotRows(tuple(columns), split_unit(answer)[0], kept, people, findings)
+    findings = (_about(target, targets), *about_people, *_left_out(dropped, targets, columns))
+    kept = PilotTargets(targets.labels, targets.y[targets.kept])
+    return PilotRows(tuple(columns), split_unit(target)[0], kept, people, findings)
 
 
 def find_column(headers: list[str], said: str | None, usual: Sequence[str]) -> str | None:
@@ -158,20 +160,20 @@ def read_people(
     return people.astype(np.int64), [Phrase("{column} names {n} people.", column=column, n=n)]
 
 
-def _about(answer: str, answers: Answers) -> Phrase:
-    n, column = int(answers.kept.sum()), quoted(answer)
-    if not answers.labels:
+def _about(target: str, targets: PilotTargets) -> Phrase:
+    n, column = int(targets.kept.sum()), quoted(target)
+    if not targets.labels:
         return Phrase(
             "{n} rows; {column} is a number to predict, from {least} to {most}.",
             n=n,
             column=column,
-            least=float(answers.y.min()),
-            most=float(answers.y.max()),
+            least=float(targets.y.min()),
+            most=float(targets.y.max()),
         )
-    counts = np.bincount(answers.y[answers.kept].astype(int))
+    counts = np.bincount(targets.y[targets.kept].astype(int))
     labels = [
         Phrase("{label} ({n})", label=label, n=int(rows))
-        for label, rows in zip(answers.labels, counts, strict=True)
+        for label, rows in zip(targets.labels, counts, strict=True)
     ]
     return Phrase(
         "{n} rows; the labels in {column} are {labels}.",
@@ -182,7 +184,7 @@ def _about(answer: str, answers: Answers) -> Phrase:
 
 
 def _left_out(
-    dropped: list[DroppedColumn], answers: Answers, columns: list[PilotColumn]
+    dropped: list[DroppedColumn], targets: PilotTargets, columns: list[PilotColumn]
 ) -> list[Phrase]:
     sentences = [
         Phrase("The column {column} is left out: {reason}.", column=quoted(name), reason=reason)
@@ -195,7 +197,7 @@ def _left_out(
             n=rows,
             least=FEWEST_OF_LABEL,
         )
-        for label, rows in answers.rare
+        for label, rows in targets.rare
     ]
     sentences += [
         Phrase(

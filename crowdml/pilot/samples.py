@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdml.errors import InvalidInput
-from crowdml.pilot.rows import ANSWERS, PEOPLE, find_column, read_people
+from crowdml.pilot.rows import PERSON_HEADERS, TARGET_HEADERS, find_column, read_people
 from crowdml.protocol import Terms
 from crowdml.tables import Table, check_columns, split_unit
 from crowdml.types import Array, Flags, Ints
@@ -44,14 +44,14 @@ def read_samples(
     Rows with a label that the task does not have are left out.
 
     Args:
-        label: The column with the answers; by default `label`, `y`, `class`, `target` or the last.
+        label: The column with the targets; by default `label`, `y`, `class`, `target` or the last.
         person: The column that says whose row each one is; by default `person`, `user`,
             `participant` or `subject`, if there is one.
 
     Raises:
         InvalidInput: A column is missing, or a cell is not what the task needs.
     """
-    owner = find_column(list(table.columns), person, PEOPLE)
+    owner = find_column(list(table.columns), person, PERSON_HEADERS)
     headers = [header for header in table.columns if header != owner]
     by_name = {split_unit(each)[0]: each for each in headers} | {each: each for each in headers}
     wrong = check_columns(terms.features.column_names, by_name)
@@ -59,26 +59,26 @@ def read_samples(
         raise InvalidInput(f"{table.name} must have the columns of the task: {wrong}")
     columns = [] if wrong else [by_name[name] for name in terms.features.column_names]
     free = [header for header in headers if header not in columns]
-    answer = find_column(free, label, ANSWERS) or next(reversed(free), None)
-    columns = columns or [header for header in headers if header != answer]
-    if answer is None or len(columns) != terms.features.count:
+    target = find_column(free, label, TARGET_HEADERS) or next(reversed(free), None)
+    columns = columns or [header for header in headers if header != target]
+    if target is None or len(columns) != terms.features.count:
         raise InvalidInput(
             f"{table.name} must have the task's {terms.features.count} features and a column with "
             f"the answers, found {len(headers)} columns."
         )
-    y = _answers(table, answer, terms.target.labels)
+    y = _targets(table, target, terms.target.labels)
     rows = np.flatnonzero(~np.isnan(y))
     people, _ = read_people(table, owner, rows.tolist())
     x = np.column_stack([table.numbers(header)[rows] for header in columns])
     return PilotSamples(x, y[rows], people)
 
 
-def _answers(table: Table, answer: str, labels: tuple[str, ...]) -> Array:
+def _targets(table: Table, target: str, labels: tuple[str, ...]) -> Array:
     """Return the number of each row's label, NaN if the task does not have it; or the numbers."""
     if not labels:
-        return table.numbers(answer)
+        return table.numbers(target)
     place = {label: float(number) for number, label in enumerate(labels)}
-    y = np.array([place.get(str(cell).strip(), np.nan) for cell in table[answer]])
+    y = np.array([place.get(str(cell).strip(), np.nan) for cell in table[target]])
     if np.isnan(y).all():
-        raise table.mistake(0, answer, f"must be a label of the task, {', '.join(labels)}")
+        raise table.mistake(0, target, f"must be a label of the task, {', '.join(labels)}")
     return y

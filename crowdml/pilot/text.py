@@ -13,7 +13,7 @@ from crowdml.visible import visible
 if TYPE_CHECKING:
     from crowdml.pilot.draft import Draft
 
-WIDTH, COMMENT = 96, 28
+LINE_WIDTH, COMMENT_COLUMN = 96, 28
 """Where lines are wrapped, and the column where comments begin."""
 
 USUAL_RADIUS = 1000.0
@@ -62,7 +62,7 @@ def _names(features: Features, units: Sequence[str]) -> list[str]:
         return [_line("count", f"{features.count}")]
     if len(names) > MOST_LINES or not any(units):
         return _wrapped("names", map(_string, names))
-    lines = [f"    {_string(name)},".ljust(COMMENT - 1) for name in names]
+    lines = [f"    {_string(name)},".ljust(COMMENT_COLUMN - 1) for name in names]
     with_units = zip(lines, units, strict=True)
     return ["names = [", *(f"{line} # {visible(unit)}" if unit else line.rstrip()
                            for line, unit in with_units), "]"]  # fmt: skip
@@ -76,7 +76,7 @@ def _target(draft: "Draft") -> list[str]:
     if draft.start.labels:
         return ["# In order of frequency.", *_wrapped("labels", map(_string, draft.start.labels))]
     return [
-        f"description = {_string(draft.answer)}",
+        f"description = {_string(draft.target_name)}",
         _line("scale", f"{draft.start.scale_of_target}", "its usual distance from the median"),
     ]
 
@@ -100,23 +100,23 @@ def _model(draft: "Draft") -> list[str]:
 
 def _line(field: str, value: str, comment: str = "") -> str:
     line = f"{field} = {value}"
-    return f"{line.ljust(COMMENT - 1)} # {comment}" if comment else line
+    return f"{line.ljust(COMMENT_COLUMN - 1)} # {comment}" if comment else line
 
 
 def _comment(sentences: Iterable[str]) -> list[str]:
     return [line for each in sentences for line in textwrap.wrap(
-        each, WIDTH, initial_indent="# ", subsequent_indent="# ")]  # fmt: skip
+        each, LINE_WIDTH, initial_indent="# ", subsequent_indent="# ")]  # fmt: skip
 
 
 def _wrapped(field: str, items: Iterable[str]) -> list[str]:
     """Write a list on one line, or on several lines if it is long; never break an item."""
     items = list(items)
     line = f"{field} = [{', '.join(items)}]"
-    if len(line) <= WIDTH:
+    if len(line) <= LINE_WIDTH:
         return [line]
     lines, row = [f"{field} = ["], ""
     for item in items:
-        if row and len(row) + len(item) + 6 > WIDTH:
+        if row and len(row) + len(item) + 6 > LINE_WIDTH:
             lines.append(f"   {row}")
             row = ""
         row += f" {item},"

@@ -17,17 +17,6 @@ from crowdml.protocol.features import (
     SensorKind,
     features_made,
 )
-from crowdml.protocol.figures import (
-    count_of,
-    error_in_words,
-    estimate_in_words,
-    is_precise_enough,
-    percent_sure,
-    probability_in_words,
-    share_range,
-    significant,
-    written_epsilon,
-)
 from crowdml.protocol.mechanisms import (
     MECHANISMS,
     USUAL_MECHANISM,
@@ -38,6 +27,17 @@ from crowdml.protocol.mechanisms import (
     read_event,
 )
 from crowdml.protocol.names import check_name
+from crowdml.protocol.numbers_in_words import (
+    count_of,
+    error_in_words,
+    estimate_in_words,
+    four_digits_up,
+    is_precise_enough,
+    percent_sure,
+    probability_in_words,
+    share_range,
+    significant,
+)
 from crowdml.protocol.openapi import openapi
 from crowdml.protocol.promise import LEVELS, Promise
 from crowdml.protocol.review import MISSING, FieldRule, Review, field_rule, fields_of
@@ -142,6 +142,7 @@ __all__ = [
     "features_made",
     "field_rule",
     "fields_of",
+    "four_digits_up",
     "is_precise_enough",
     "listed",
     "name_is_taken",
@@ -157,5 +158,4 @@ __all__ = [
     "share_range",
     "significant",
     "terms_hash",
-    "written_epsilon",
 ]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from crowdml.phrase import Phrase
 from crowdml.privacy import PRIVATE_UP_TO, Loss, Mechanism, Role, Unit, chance_beyond
-from crowdml.protocol.figures import certainty, nearest
+from crowdml.protocol.numbers_in_words import certainty_of_loss, round_half_up
 from crowdml.protocol.sentences import LEAVES, LOST, LOST_IN_SHORT, sentences_of
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Promise:
         shared: The most samples that one reading is in.
         delta: δ; 0 where the promise has none.
         chance: The probability that log P/P′ passes `bound`, at most: δ or ten times δ.
-        answers: The first two labels; empty where a number is predicted.
+        first_labels: The first two labels; empty where a number is predicted.
         tolerance: How far a predicted number may be off and still be right.
         directions: k; 0 for noise.
         numbers: How many numbers a check-in carries.
@@ -119,7 +119,7 @@ class Promise:
     shared: int
     delta: float
     chance: float
-    answers: tuple[str, ...]
+    first_labels: tuple[str, ...]
     tolerance: float
     directions: int
     numbers: int
@@ -166,7 +166,7 @@ class Promise:
             shared=shared,
             delta=loss.delta,
             chance=chance_beyond(loss.delta, mechanism.counts_share),
-            answers=terms.target.labels[:2],
+            first_labels=terms.target.labels[:2],
             tolerance=terms.model.tolerance,
             directions=terms.privacy.directions,
             numbers=mechanism.numbers,
@@ -208,12 +208,12 @@ class Promise:
     @property
     def certainty(self) -> float:
         """Return how sure somebody with a fifty-fifty guess can become, at most."""
-        return certainty(self.bound)
+        return certainty_of_loss(self.bound)
 
     @property
     def certainty_of_one(self) -> float:
         """Return the same certainty from one check-in, or about a sample in one."""
-        return certainty(self.bound_of_one)
+        return certainty_of_loss(self.bound_of_one)
 
     @property
     def weak(self) -> bool:
@@ -272,7 +272,7 @@ def _roles(terms: "Terms", mechanism: Mechanism) -> tuple[RoleShare, ...]:
         return ()
     shares = {role: terms.collection.roles.share(role) for role in truth}
     of = _denominator(*(share for role, share in shares.items() if role is not Role.TRAIN))
-    n = {role: max(1, nearest(share * of)) for role, share in shares.items()}
+    n = {role: max(1, round_half_up(share * of)) for role, share in shares.items()}
     n[Role.TRAIN] = of - sum(n.values()) + n[Role.TRAIN]
     return tuple(RoleShare(role, n[role], of, truth[role]) for role in n)
 
@@ -281,7 +281,7 @@ def _denominator(*shares: float) -> int:
     """Return the least number of check-ins of which these shares are whole numbers."""
 
     def fits(share: float, of: int) -> bool:
-        n = nearest(share * of)
+        n = round_half_up(share * of)
         return abs(share * of - n) < 1e-6 and (n > 0 or share == 0)
 
     every = (of for of in range(1, MOST_SHARED) if all(fits(share, of) for share in shares))

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from crowdml.phrase import Phrase
 from crowdml.privacy import PRIVATE_UP_TO
-from crowdml.protocol.figures import at_most_times, count_of, written_epsilon
 from crowdml.protocol.mechanisms import MECHANISMS
+from crowdml.protocol.numbers_in_words import at_most_times, count_of, four_digits_up
 
 if TYPE_CHECKING:
     from crowdml.protocol.promise import Promise
@@ -38,7 +38,7 @@ def sentences_of(promise: "Promise") -> Iterator[tuple[str, Phrase]]:
             "One reading of your sensor is in up to {n} samples: for a reading, ε is at most "
             "{epsilon}.",
             n=promise.shared,
-            epsilon=written_epsilon(promise.epsilon_per_reading),
+            epsilon=four_digits_up(promise.epsilon_per_reading),
         )
         yield "readings", readings
     yield "loss", _loss(promise)
@@ -63,9 +63,9 @@ def _not_private(promise: "Promise") -> Phrase:
     return Phrase(
         "It has ε = {epsilon} for {whom}. Above {most} nothing is protected: a guess can "
         "become certain.",
-        epsilon=written_epsilon(promise.epsilon if each else promise.epsilon_of_terms),
+        epsilon=four_digits_up(promise.epsilon if each else promise.epsilon_of_terms),
         whom=Phrase("one sample in each check-in") if each else WHOM[promise.whom],
-        most=written_epsilon(PRIVATE_UP_TO),
+        most=four_digits_up(PRIVATE_UP_TO),
     )
 
 
@@ -93,7 +93,7 @@ def _often(promise: "Promise") -> Phrase:
 def _epsilon(promise: "Promise") -> Phrase:
     if promise.exact:
         return Phrase("ε = ∞: nothing is protected.")
-    epsilon = written_epsilon(promise.epsilon_over_checkins)
+    epsilon = four_digits_up(promise.epsilon_over_checkins)
     if promise.whom == "person":
         return Phrase("ε = {epsilon}, for everything that you send to this task.", epsilon=epsilon)
     if promise.checkins == 1:
@@ -103,7 +103,7 @@ def _epsilon(promise: "Promise") -> Phrase:
         "sample.",
         epsilon=epsilon,
         n=promise.checkins,
-        single=written_epsilon(promise.epsilon_per_sample),
+        single=four_digits_up(promise.epsilon_per_sample),
     )
 
 
@@ -164,8 +164,8 @@ def _delta(promise: "Promise") -> Phrase:
 
 
 def _question(promise: "Promise") -> Phrase:
-    """Return a question about the participant, in the task's own answers."""
-    if not promise.answers:
+    """Return a question about the participant, in the task's own labels."""
+    if not promise.first_labels:
         return Phrase("whether your number was high or low")
-    first, second = promise.answers
+    first, second = promise.first_labels
     return Phrase("whether your answer was “{first}” or “{second}”", first=first, second=second)

@@ -9,7 +9,7 @@ import numpy as np
 from crowdml.optim import pilot_reach
 from crowdml.phrase import Phrase
 from crowdml.protocol.features import Text
-from crowdml.protocol.figures import count_of
+from crowdml.protocol.numbers_in_words import count_of
 from crowdml.protocol.wire import Sha256
 from crowdml.types import Array
 

@@ -21,7 +21,7 @@ BATCHES = (1, 2, 5, 10, 20, 50, 100)
 DELAYS = (10.0, 30.0, 100.0, 300.0, 1000.0)
 EPSILON = 10.0
 LEARNING = Learning(mechanism="laplace", epsilon=EPSILON, c=1.0)
-NOWHERE = CheckinKey("0" * 64, "", 1)
+UNUSED_KEY = CheckinKey("0" * 64, "", 1)
 L1 = 1
 COORDINATE_BYTES = 4
 TICKS = 300_000
@@ -84,13 +84,13 @@ def gradient_noise(
     Paper: Section IV-A, Eq. (13).
     """
     mechanism = make_stand_in(LEARNING, model, batch).mechanism
-    w, chance, event = np.zeros(model.size), SystemChance(), mechanism.event(batch, NOWHERE)
+    w, chance, event = np.zeros(model.size), SystemChance(), mechanism.event(batch, UNUSED_KEY)
     sizes = []
     for _ in range(repeats):
         rows = rng.choice(len(data.y_train), batch, replace=False)
         minibatch = Minibatch(model, w, data.x_train[rows], data.y_train[rows])
-        payload = mechanism.make_payload(minibatch, event, NOWHERE, chance)
-        g = mechanism.read(payload, NOWHERE).g
+        payload = mechanism.make_payload(minibatch, event, UNUSED_KEY, chance)
+        g = mechanism.read(payload, UNUSED_KEY).g
         assert g is not None
         sizes.append(np.square(g).sum())
     some = rng.choice(len(data.y_train), min(500, len(data.y_train)), replace=False)
@@ -106,9 +106,9 @@ def bytes_sent(model: Model, data: Dataset, batch: int) -> Measured:
     Paper: Section IV-B2.
     """
     mechanism = make_stand_in(LEARNING, model, batch).mechanism
-    w, chance, event = np.zeros(model.size), SystemChance(), mechanism.event(batch, NOWHERE)
+    w, chance, event = np.zeros(model.size), SystemChance(), mechanism.event(batch, UNUSED_KEY)
     minibatch = Minibatch(model, w, data.x_train[:batch], data.y_train[:batch])
-    checkin = write_checkin(mechanism, minibatch, event, NOWHERE, chance, version=10_000)
+    checkin = write_checkin(mechanism, minibatch, event, UNUSED_KEY, chance, version=10_000)
     checkout = Checkout(10_000, State.RUNNING, encode_parameters(np.zeros(model.size)))
     sent = len(msgspec.json.encode(checkin)) + len(msgspec.json.encode(checkout))
     return Measured(batch, sent / batch, 2 * COORDINATE_BYTES * model.size / batch)

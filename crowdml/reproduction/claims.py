@@ -6,15 +6,15 @@ from typing import TypeAlias
 import msgspec
 
 from crowdml.reproduction.figure import Figure
-from crowdml.reproduction.paper import PRECISION
+from crowdml.reproduction.paper import READING_PRECISION
 
-ALIKE = 0.02
+ALIKE_MARGIN = 0.02
 """Errors that differ by less are called alike; readings are no more precise than that."""
 
-FAR = 0.1
-SENSITIVE = 0.03
-POOR = 0.8
-CHANCE = 0.85
+FAR_MARGIN = 0.1
+SENSITIVE_MARGIN = 0.03
+POOR_ERROR = 0.8
+GUESS_ERROR = 0.85
 
 
 ClaimVerdict: TypeAlias = tuple[str, bool, str]
@@ -71,12 +71,12 @@ def _without_privacy(figure: Figure) -> Iterator[ClaimVerdict]:
     alone = figure["decentral"].ours
     yield (
         "crowd as good as central batch without privacy",
-        crowd <= central + ALIKE,
+        crowd <= central + ALIKE_MARGIN,
         f"{crowd:.3f} and {central:.3f}",
     )
     yield (
         "decentralised far worse than the crowd",
-        alone >= crowd + FAR,
+        alone >= crowd + FAR_MARGIN,
         f"{alone:.3f} and {crowd:.3f}",
     )
 
@@ -91,19 +91,19 @@ def _with_privacy(figure: Figure) -> Iterator[ClaimVerdict]:
     )
     yield (
         "b = 20 far below central batch (by 0.1)",
-        b20 <= batch - FAR,
+        b20 <= batch - FAR_MARGIN,
         f"{b20:.3f} and {batch:.3f}",
     )
     yield (
         "b = 1 and b = 10 similar to central batch (to 0.02) or better",
-        max(b1, b10) <= batch + ALIKE,
+        max(b1, b10) <= batch + ALIKE_MARGIN,
         f"{b1:.3f} and {b10:.3f}, central {batch:.3f}",
     )
     sgd = [line.ours for line in figure.lines if line.plan.key.startswith("central_sgd_b")]
     if sgd:
         yield (
-            f"central SGD very poor for every b (above {POOR})",
-            min(sgd) >= POOR,
+            f"central SGD very poor for every b (above {POOR_ERROR})",
+            min(sgd) >= POOR_ERROR,
             ", ".join(f"{error:.3f}" for error in sgd),
         )
 
@@ -113,12 +113,12 @@ def _with_delays(figure: Figure) -> Iterator[ClaimVerdict]:
     spread = max(finals[20]) - min(finals[20])
     yield (
         "b = 20 insensitive to delays up to 1000Δ (to 0.02)",
-        spread <= ALIKE,
+        spread <= ALIKE_MARGIN,
         " / ".join(f"{error:.3f}" for error in finals[20]),
     )
     yield (
-        f"b = 1 sensitive: 1000Δ worse than 1Δ (by {SENSITIVE})",
-        finals[1][-1] - finals[1][0] >= SENSITIVE,
+        f"b = 1 sensitive: 1000Δ worse than 1Δ (by {SENSITIVE_MARGIN})",
+        finals[1][-1] - finals[1][0] >= SENSITIVE_MARGIN,
         " / ".join(f"{error:.3f}" for error in finals[1]),
     )
     early = [line for line in figure.lines if line.plan.batch == 20 and len(line.paper) > 1]
@@ -126,9 +126,9 @@ def _with_delays(figure: Figure) -> Iterator[ClaimVerdict]:
         return
     waiting = min(line.mean[1] for line in early)
     yield (
-        f"b = 20 starts with a plateau near chance (still above {CHANCE} after "
+        f"b = 20 starts with a plateau near chance (still above {GUESS_ERROR} after "
         f"{early[0].samples[1]:,} samples)",
-        waiting >= CHANCE,
+        waiting >= GUESS_ERROR,
         f"least {waiting:.3f}",
     )
 
@@ -148,7 +148,7 @@ def _at_or_below(figure: Figure) -> Iterator[ClaimVerdict]:
     (label, samples), gap = max(gaps.items(), key=lambda item: item[1])
     side = "above" if gap > 0 else "below"
     yield (
-        f"the crowd's curves at or below the paper's values + {PRECISION}",
-        gap <= PRECISION,
+        f"the crowd's curves at or below the paper's values + {READING_PRECISION}",
+        gap <= READING_PRECISION,
         f"worst: {label} at {samples:,} samples, {abs(gap):.3f} {side}",
     )

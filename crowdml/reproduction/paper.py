@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-PRECISION = 0.02
+READING_PRECISION = 0.02
 """A curve is at or below the paper's if it exceeds the reading by at most this."""
 
 
@@ -22,13 +22,15 @@ def _at(samples: int, low: float, high: float | None = None) -> PaperReading:
     return PaperReading(samples, low, low if high is None else high)
 
 
-ACTIVITY = (_at(15, 0.2), _at(50, 0.12, 0.15), _at(300, 0.12, 0.15))
+ACTIVITY_VALUES = (_at(15, 0.2), _at(50, 0.12, 0.15), _at(300, 0.12, 0.15))
 MNIST_SGD = (_at(150_000, 0.88), _at(300_000, 0.88))
 CIFAR_SGD = (_at(250_000, 0.89),)
-PLATEAU = _at(15_000, 0.89)
+PLATEAU_VALUE = _at(15_000, 0.89)
 
 READINGS: dict[str, dict[str, tuple[PaperReading, ...]]] = {
-    "fig3": {f"c_{c}": ACTIVITY for c in ("1e-6", "1e-5", "1e-4", "1e-3", "1e-2", "1e-1", "1")},
+    "fig3": {
+        f"c_{c}": ACTIVITY_VALUES for c in ("1e-6", "1e-5", "1e-4", "1e-3", "1e-2", "1e-1", "1")
+    },
     "fig4": {
         "central_batch": (_at(60_000, 0.09),),
         "crowd": (_at(10_000, 0.12), _at(30_000, 0.09, 0.10), _at(60_000, 0.09, 0.10)),
@@ -46,7 +48,7 @@ READINGS: dict[str, dict[str, tuple[PaperReading, ...]]] = {
         "b1_delay10": (_at(300_000, 0.45),),
         "b1_delay100": (_at(300_000, 0.46),),
         "b1_delay1000": (_at(300_000, 0.56),),
-        **{f"b20_delay{k}": (PLATEAU, _at(300_000, 0.20, 0.21)) for k in (1, 10, 100, 1000)},
+        **{f"b20_delay{k}": (PLATEAU_VALUE, _at(300_000, 0.20, 0.21)) for k in (1, 10, 100, 1000)},
     },
     "fig7": {
         "central_batch": (_at(50_000, 0.27),),

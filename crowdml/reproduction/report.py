@@ -15,7 +15,7 @@ from crowdml.reproduction.reproduce import Reproduction
 from crowdml.reproduction.verdict import verdict
 
 TITLE = "Crowd-ML: the paper's figures, reproduced"
-NUMBER = "number"
+NUMBER_CLASS = "number"
 
 
 def write_report(found: Reproduction, folder: Path) -> Path:
@@ -105,7 +105,7 @@ def _figure(figure: Figure, picture: str) -> str:
         f'<{level} id="{figure.name}">{_heading(figure.name)}: {title}</{level}>\n'
         f'<figure role="img" aria-label="{title}">{picture}</figure>\n'
         f"<p>{escape(verdict(figure))}</p>\n"
-        + table(head, rows, ["", *[NUMBER] * 7])
+        + table(head, rows, ["", *[NUMBER_CLASS] * 7])
         + f'\n<p class="note">{escape(figure.plan.rates)}</p>'
     )
 
@@ -196,6 +196,6 @@ def _beyond(found: dict[str, DatasetResults], picture: str) -> str:
         ]
         parts.append(
             f"<h3>{escape(name)}: guessing {each.guess:.3f}, all data in one place "
-            f"{each.central:.3f}</h3>" + table(head, rows, ["", *[NUMBER] * 5])
+            f"{each.central:.3f}</h3>" + table(head, rows, ["", *[NUMBER_CLASS] * 5])
         )
     return "\n".join(parts)

@@ -1,10 +1,10 @@
 """Write a paragraph on each figure: what agrees with the paper, what does not, and why."""
 
-from crowdml.reproduction.claims import SENSITIVE
+from crowdml.reproduction.claims import SENSITIVE_MARGIN
 from crowdml.reproduction.figure import Figure, FigureLine
-from crowdml.reproduction.paper import PRECISION
+from crowdml.reproduction.paper import READING_PRECISION
 
-CLEARLY = 0.05
+CLEAR_MARGIN = 0.05
 
 TINY_RATES = (
     "Why small c all give the same curve: at w = 0 all classes are equally likely, and a softmax "
@@ -62,9 +62,11 @@ def verdict(figure: Figure) -> str:
 
 def _levels(lines: list[FigureLine]) -> str:
     gaps = {
-        f"within {PRECISION} of": [line for line in lines if abs(_gap(line)) <= PRECISION],
-        "below": [line for line in lines if _gap(line) < -PRECISION],
-        "above": [line for line in lines if _gap(line) > PRECISION],
+        f"within {READING_PRECISION} of": [
+            line for line in lines if abs(_gap(line)) <= READING_PRECISION
+        ],
+        "below": [line for line in lines if _gap(line) < -READING_PRECISION],
+        "above": [line for line in lines if _gap(line) > READING_PRECISION],
     }
     parts = [f"{where} the paper: {_names(some)}" for where, some in gaps.items() if some]
     return f"In the end {'; '.join(parts)}." if parts else ""
@@ -88,7 +90,7 @@ def _activities(figure: Figure) -> str:
     """Compare time-averaged errors: the rates, and how soon the errors are low."""
     finals = [line.ours for line in figure.lines if line.paper]
     if figure.plan.beside is None:
-        slow = [line.plan.label for line in figure.lines if line.ours > min(finals) + CLEARLY]
+        slow = [line.plan.label for line in figure.lines if line.ours > min(finals) + CLEAR_MARGIN]
         early = min(line.at(50) for line in figure.lines)
         parts = [UNITS]
         if slow:
@@ -97,7 +99,7 @@ def _activities(figure: Figure) -> str:
             parts.append(f"Our people need more samples: {early:.2f} or more after 50.")
         return " ".join(parts)
     small = [line.ours for line in figure.lines if line.plan.rate <= 1e-3]
-    coincide = max(small) - min(small) <= PRECISION
+    coincide = max(small) - min(small) <= READING_PRECISION
     low, high = f"{min(finals):.2f}", f"{max(finals):.2f}"
     parts = [f"In the paper's range of c: {low if low == high else f'{low} to {high}'} in the end."]
     parts += [WILD] if figure.plan.dataset == "extrasensory" else []
@@ -105,22 +107,25 @@ def _activities(figure: Figure) -> str:
     parts += [
         f"Rows of length 1 need a larger c: {line.plan.label} ends at {line.ours:.2f}."
         for line in figure.lines
-        if not line.paper and line.ours < min(finals) - CLEARLY
+        if not line.paper and line.ours < min(finals) - CLEAR_MARGIN
     ]
     return " ".join(parts)
 
 
 def _one_pass(lines: list[FigureLine]) -> str:
     crowd = [line for line in lines if line.plan.approach == "crowd"]
-    reached = [line for line in crowd if _gap(line) <= PRECISION]
+    reached = [line for line in crowd if _gap(line) <= READING_PRECISION]
     if len(reached) == len(crowd):
-        return f"{ONE_PASS} Even so every curve reaches the paper's five-pass value + {PRECISION}."
+        value = f"the paper's five-pass value + {READING_PRECISION}"
+        return f"{ONE_PASS} Even so every curve reaches {value}."
     if not reached:
-        return f"{ONE_PASS} No curve then reaches the paper's five-pass value + {PRECISION}."
+        return (
+            f"{ONE_PASS} No curve then reaches the paper's five-pass value + {READING_PRECISION}."
+        )
     missing = [line for line in crowd if line not in reached]
     return (
         f"{ONE_PASS} {len(reached)} of {len(crowd)} curves still reach the paper's five-pass value "
-        f"+ {PRECISION}; not so {_names(missing)}."
+        f"+ {READING_PRECISION}; not so {_names(missing)}."
     )
 
 
@@ -130,18 +135,28 @@ def _reasons(figure: Figure) -> list[str]:
     gaps = {key: _gap(line) for key, line in lines.items() if line.reading is not None}
     reasons = []
     best, unsuited = lines.get("central_sgd_b1"), lines.get("central_sgd_unsuited")
-    if best and unsuited and gaps["central_sgd_b1"] < -CLEARLY and unsuited.ours > best.ours + 0.2:
+    if (
+        best
+        and unsuited
+        and gaps["central_sgd_b1"] < -CLEAR_MARGIN
+        and unsuited.ours > best.ours + 0.2
+    ):
         reasons.append(UNSUITED.format(unsuited=unsuited.ours, best=best.ours))
     batch = lines.get("central_batch")
-    if batch and not figure.plan.beside and gaps["central_batch"] < -CLEARLY:
+    if batch and not figure.plan.beside and gaps["central_batch"] < -CLEAR_MARGIN:
         reasons.append(f"Central batch is {-gaps['central_batch']:.2f} better than in the paper.")
-    if "decentral" in gaps and gaps["decentral"] < -CLEARLY:
+    if "decentral" in gaps and gaps["decentral"] < -CLEAR_MARGIN:
         reasons.append(DECENTRAL)
     near, late = lines.get("b1_delay1"), lines.get("b1_delay1000")
-    if near and late and late.ours < near.ours + SENSITIVE and late.samples_per_checkin > 1.2:
+    if (
+        near
+        and late
+        and late.ours < near.ours + SENSITIVE_MARGIN
+        and late.samples_per_checkin > 1.2
+    ):
         reasons.append(INSENSITIVE.format(n=late.samples_per_checkin))
     if figure.plan.dataset == "cifar10" and not figure.plan.beside:
         crowd = [gap for key, gap in gaps.items() if lines[key].plan.approach == "crowd"]
-        if crowd and min(crowd) < -CLEARLY:
+        if crowd and min(crowd) < -CLEAR_MARGIN:
             reasons.append(FEATURES)
     return reasons

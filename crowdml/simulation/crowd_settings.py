@@ -12,16 +12,16 @@ from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, OptimizerSpec, Privacy
 from crowdml.simulation import compiled
 from crowdml.simulation.schedule import Delay, Presence
 
-MOST = 10**9
+LARGEST_COUNT = 10**9
 """The most devices, samples of each and check-ins: a larger number must be a typing error."""
 
-SMALL = 1e-12
+SMALLEST_SIZE = 1e-12
 """No size of numbers or parameters is below this, nor above one over it."""
 
-COUNTS = "devices", "batch", "passes", "buffer", "checkins", "pilot", "pilot_people"
+COUNT_FIELDS = "devices", "batch", "passes", "buffer", "checkins", "pilot", "pilot_people"
 """What a crowd counts."""
 
-KINDS: dict[str, Mapping[str, object]] = {
+KNOWN_KINDS: dict[str, Mapping[str, object]] = {
     "mechanism": MECHANISMS,
     "model": MODELS,
     "rate": RATES,
@@ -73,10 +73,10 @@ class Crowd:
     pilot_people: int | None = None
 
     def __post_init__(self) -> None:
-        for name in COUNTS:
+        for name in COUNT_FIELDS:
             value = getattr(self, name)
-            if value is not None and not 1 <= value <= MOST:
-                raise InvalidInput(f"{name} must lie in 1 … {MOST:,}, found {value}.")
+            if value is not None and not 1 <= value <= LARGEST_COUNT:
+                raise InvalidInput(f"{name} must lie in 1 … {LARGEST_COUNT:,}, found {value}.")
         if self.pilot is None and self.pilot_people is not None:
             raise InvalidInput(
                 f"pilot_people needs a pilot, found {self.pilot_people} people and no pilot. Give "
@@ -180,8 +180,8 @@ class Learning:
             )
         for name in ("clip", "radius", "reach", "scale", "delta", "tolerance"):
             value = getattr(self, name)
-            if value is not None and not SMALL <= value <= 1 / SMALL:
-                rule = f"must lie in {SMALL:g} … {1 / SMALL:g}"
+            if value is not None and not SMALLEST_SIZE <= value <= 1 / SMALLEST_SIZE:
+                rule = f"must lie in {SMALLEST_SIZE:g} … {1 / SMALLEST_SIZE:g}"
                 raise InvalidInput(f"{name} {rule}, found {value}.")
         if self.c is not None and not 0 < self.c < math.inf:
             raise InvalidInput(f"the rate must be positive and finite, found {self.c}.")
@@ -193,7 +193,7 @@ class Learning:
             raise InvalidInput(
                 f"the regularization must be finite and not negative, found {self.regularization}."
             )
-        for name, known in KINDS.items():
+        for name, known in KNOWN_KINDS.items():
             value = getattr(self, name)
             if value is not None and value not in known:
                 raise InvalidInput(f"{name} must be one of {', '.join(known)}, found {value!r}.")

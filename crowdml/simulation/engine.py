@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from crowdml.errors import InvalidInput
 
-PATIENCE = 10.0
+CONNECT_SECONDS = 10.0
 """Seconds until a cluster counts as unreachable."""
 
 
@@ -46,7 +46,7 @@ def _cluster(engine: str, data: Any) -> AbstractContextManager[Any]:
         if name == "dask":
             from distributed import Client
 
-            return _on_dask(Client(address or None, timeout=PATIENCE), data)
+            return _on_dask(Client(address or None, timeout=CONNECT_SECONDS), data)
     except ModuleNotFoundError as error:
         raise InvalidInput(
             f"--engine {name} needs {error.name}, which is not installed. "

@@ -11,10 +11,10 @@ from crowdml.errors import CrowdmlError
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-EVERY = 0.1
+UPDATE_SECONDS = 0.1
 """Seconds between two updates of a bar: more would not be seen."""
 
-WIDTH = 40
+BAR_WIDTH = 40
 START_OF_LINE, REST_OF_LINE = "\r", "\x1b[K"
 
 
@@ -64,7 +64,7 @@ class ProgressBar:
 
     def __call__(self, done: int, total: int) -> None:
         now = time.monotonic()
-        if now - self._drawn < EVERY and 0 < done < total:
+        if now - self._drawn < UPDATE_SECONDS and 0 < done < total:
             return
         self._drawn = now
         if _in_notebook():
@@ -76,8 +76,8 @@ class ProgressBar:
     def _line(self, done: int, total: int) -> str:
         if done >= total:
             return ""
-        filled = WIDTH * done // total
-        return f"{self._what} {'━' * filled}{'─' * (WIDTH - filled)} {done / total:.0%}"
+        filled = BAR_WIDTH * done // total
+        return f"{self._what} {'━' * filled}{'─' * (BAR_WIDTH - filled)} {done / total:.0%}"
 
     def _draw_html(self, done: int, total: int) -> None:
         from IPython.display import HTML, display

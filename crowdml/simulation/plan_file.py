@@ -20,7 +20,7 @@ from crowdml.simulation.datasets import Dataset, set_aside
 from crowdml.simulation.plan import APPROACHES, Plan
 from crowdml.simulation.schedule import Presence
 
-FEW = 1000
+USUAL_DEVICES = 1000
 """The number of devices if neither people nor check-ins determine it."""
 
 ApproachName: TypeAlias = Annotated[str, Meta(extra={"names": APPROACHES})]
@@ -106,7 +106,7 @@ class CurveSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         }
         delay = getattr(schedule, f"{self.delay_law}_delay")(self.delay)
         crowd = self._common(Crowd) | {
-            "devices": self.devices or (self.default_devices(data) if data else FEW),
+            "devices": self.devices or (self.default_devices(data) if data else USUAL_DEVICES),
             "delay": delay if self.delay else None,
             "presence": Presence(self.late, self.leaving) if self.late or self.leaving else None,
         }
@@ -129,7 +129,7 @@ class CurveSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         if "collection.checkins" in MECHANISMS[self.mechanism].options:
             return data.most_devices(self.batch * (self.checkins or 1))
         people = len(set(data.person.tolist()))
-        return people if people > 1 else min(FEW, len(data.y_train))
+        return people if people > 1 else min(USUAL_DEVICES, len(data.y_train))
 
 
 class PlanFile(CurveSettings, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -15,7 +15,7 @@ from crowdml.simulation.trials import simulate
 
 RATES = tuple(float(c) for c in np.geomspace(0.01, 1000, 11))
 REGULARIZATIONS = (0.0, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
-VALIDATION = 0.15
+VALIDATION_SHARE = 0.15
 
 
 def tune(
@@ -85,10 +85,10 @@ def validation_split(data: Dataset, seed: int = 0) -> Dataset:
     rng = np.random.default_rng(seed)
     people = np.unique(data.person)
     if len(people) >= 5:
-        chosen = rng.permutation(people)[: math.ceil(VALIDATION * len(people))]
+        chosen = rng.permutation(people)[: math.ceil(VALIDATION_SHARE * len(people))]
         aside = np.isin(data.person, chosen)
     else:
-        aside = rng.random(len(data.y_train)) < VALIDATION
+        aside = rng.random(len(data.y_train)) < VALIDATION_SHARE
     return replace(
         data,
         x_train=data.x_train[~aside],

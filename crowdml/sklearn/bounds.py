@@ -11,7 +11,7 @@ from crowdml.errors import InvalidInput
 from crowdml.privacy import bound_rows
 from crowdml.types import Array
 
-TYPICAL = 3.0
+HALF_WIDTH_DEVIATIONS = 3.0
 """Half the distance of two bounds, in units of the numbers between them: as for standardised
 features within ±3."""
 
@@ -47,7 +47,7 @@ class Bounds(NamedTuple):
     @property
     def unit(self) -> Array:
         """Return the typical distance of a number from the middle of its bounds."""
-        return (self.high - self.low) / (2 * TYPICAL)
+        return (self.high - self.low) / (2 * HALF_WIDTH_DEVIATIONS)
 
     def cut(self, x: Array) -> Array:
         cut: Array = np.clip(x, self.low, self.high)

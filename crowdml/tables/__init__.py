@@ -13,7 +13,7 @@ from crowdml.tables.dialect import (
     rows,
     separators,
 )
-from crowdml.tables.layout import CsvLayout, answer_name, find_layout
+from crowdml.tables.layout import CsvLayout, find_layout, target_header
 from crowdml.tables.names import check_columns, check_kind, nearest_name, quoted, split_unit
 from crowdml.tables.table import Table, read_table
 from crowdml.tables.whole_file import read_file
@@ -22,7 +22,6 @@ __all__ = [
     "CsvDialect",
     "CsvLayout",
     "Table",
-    "answer_name",
     "check_columns",
     "check_kind",
     "find_layout",
@@ -37,4 +36,5 @@ __all__ = [
     "rows",
     "separators",
     "split_unit",
+    "target_header",
 ]

@@ -13,7 +13,7 @@ from scipy.stats import norm
 from crowdml.checks.pairs import replaced
 from crowdml.checks.programs import PythonProgram
 from crowdml.privacy import Loss, rho_of
-from crowdml.protocol.figures import percent_sure
+from crowdml.protocol.numbers_in_words import percent_sure
 from crowdml.types import Array
 from tests.privacy.pseudo import Pseudo
 

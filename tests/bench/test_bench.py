@@ -1,4 +1,4 @@
-"""Check that the benchmarks run and report every figure; the values are not asserted."""
+"""Check that the benchmarks run and report every number; the values are not asserted."""
 
 import math
 import os
@@ -20,12 +20,12 @@ def here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Here:
 
 
 def test_device(here: Here) -> None:
-    figures = here("bench", "device", "--json").json()
-    assert set(figures) >= {"cpu_ms", "bytes", "import_s", "rss_mb"}
-    for name, value in figures.items():
+    results = here("bench", "device", "--json").json()
+    assert set(results) >= {"cpu_ms", "bytes", "import_s", "rss_mb"}
+    for name, value in results.items():
         assert math.isfinite(value), name
         assert value > 0, name
-    assert 130 < figures["bytes"] < 170, "a hash, an id, and some small numbers"
+    assert 130 < results["bytes"] < 170, "a hash, an id, and some small numbers"
 
 
 SERVER = {
@@ -40,13 +40,13 @@ LISTENED = {
 SHORT = ("bench", "server", "--json", "--seconds", 0.3, "--clients", 8, "--listeners", 0)
 
 
-def _check(figures: dict[str, float], more: set[str] | None = None) -> None:
-    """Check that every figure of a mechanism is there and plausible."""
-    assert set(figures) == SERVER | (more or set())
-    for name, value in figures.items():
+def _check(results: dict[str, float], more: set[str] | None = None) -> None:
+    """Check that every number of a mechanism is there and plausible."""
+    assert set(results) == SERVER | (more or set())
+    for name, value in results.items():
         assert math.isfinite(value), name
         assert value > 0 or name.startswith("generator_queued"), name
-    assert figures["generator_cpu"] < 1.1, "one process has one core at most"
+    assert results["generator_cpu"] < 1.1, "one process has one core at most"
 
 
 def test_server_with_tls_check_outs_and_listeners(
@@ -56,13 +56,13 @@ def test_server_with_tls_check_outs_and_listeners(
     monkeypatch.setattr("crowdml.bench.server.MECHANISMS", ["direction"])
     monkeypatch.setattr("crowdml.bench.server.ROUNDS", 1)
     options = ("--tls", "--checkouts", 0.5, "--generators", 2, "--seconds", 2)
-    (figures,) = here(*SHORT[:-1], 20, *options).json().values()
-    _check(figures, LISTENED | {"checkouts_per_s", "checkout_p50_ms", "checkout_p99_ms"})
-    checkouts, checkins = figures["checkouts_per_s"], figures["checkins_per_s"]
-    assert figures["ratio"] == pytest.approx((checkouts + checkins) / figures["empty_per_s"])
+    (results,) = here(*SHORT[:-1], 20, *options).json().values()
+    _check(results, LISTENED | {"checkouts_per_s", "checkout_p50_ms", "checkout_p99_ms"})
+    checkouts, checkins = results["checkouts_per_s"], results["checkins_per_s"]
+    assert results["ratio"] == pytest.approx((checkouts + checkins) / results["empty_per_s"])
     assert 1 / 20 < checkouts / checkins < 20, "one is as likely as the other"
-    assert figures["listeners"] == 20
-    assert 0 < figures["events_per_s"] < 200, "not one for each check-in"
+    assert results["listeners"] == 20
+    assert 0 < results["events_per_s"] < 200, "not one for each check-in"
 
 
 def test_server_with_several_workers(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,12 +75,12 @@ def test_server_with_several_workers(here: Here, monkeypatch: pytest.MonkeyPatch
     one, two = ran.json()["settings"]
     for workers, setting in ((1, one), (2, two)):
         assert setting["workers"] == workers
-        figures = setting["laplace"]
-        _check(figures)
-        assert (figures["clients"], figures["workers"]) == (8, workers)
-        assert figures["p50_ms"] <= figures["p99_ms"]
-        rates = figures["checkins_per_s"], figures["empty_per_s"]
-        assert figures["ratio"] == pytest.approx(rates[0] / rates[1])
+        results = setting["laplace"]
+        _check(results)
+        assert (results["clients"], results["workers"]) == (8, workers)
+        assert results["p50_ms"] <= results["p99_ms"]
+        rates = results["checkins_per_s"], results["empty_per_s"]
+        assert results["ratio"] == pytest.approx(rates[0] / rates[1])
     assert "must be empty" in again.error()
     assert not list(here.folder.iterdir()), "nothing is left behind"
 
@@ -106,11 +106,11 @@ def test_the_cpu_of_all_workers_counts() -> None:
 
 def test_portal(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("crowdml.bench.portal.REQUESTS", 10)
-    figures = here("bench", "portal", "--json", "--tasks", 20, "--checkins", 300).json()
+    results = here("bench", "portal", "--json", "--tasks", 20, "--checkins", 300).json()
     for page in ("list", "search", "task", "picture"):
-        assert 0 < figures[f"{page}_p50_ms"] <= figures[f"{page}_p99_ms"]
-        assert figures[f"{page}_ratio"] > 0
-    assert (figures["tasks"], figures["checkins"]) == (20, 300)
+        assert 0 < results[f"{page}_p50_ms"] <= results[f"{page}_p99_ms"]
+        assert results[f"{page}_ratio"] > 0
+    assert (results["tasks"], results["checkins"]) == (20, 300)
 
 
 @pytest.mark.parametrize(

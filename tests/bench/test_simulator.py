@@ -1,4 +1,4 @@
-"""Check that the simulator's benchmark runs and reports every figure; values are not asserted."""
+"""Check that the simulator's benchmark runs and reports every measure; values are not asserted."""
 
 import math
 import shutil
@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from crowdml.bench.million import bench_million
 from crowdml.bench.simulator import (
     CASES,
-    FIGURES,
+    MEASURES,
     BenchCase,
     bench_simulator,
     compile_c,
@@ -38,9 +38,9 @@ TINY = ["bench", "simulator", "--samples", "400", "--rounds", "2"]
 def test_json() -> None:
     ran = CliRunner().invoke(app, [*TINY, "--json"])
     assert ran.exit_code == 0, ran.output
-    figures = msgspec.json.decode(ran.stdout)
-    assert set(figures) == set(FIGURES)
-    for name, cases in figures.items():
+    results = msgspec.json.decode(ran.stdout)
+    assert set(results) == set(MEASURES)
+    for name, cases in results.items():
         assert set(cases) == set(CASES) >= {"b1", "b20", "b1_noiseless"}
         if shutil.which("gcc") or "c" not in name.split("_"):
             assert all(math.isfinite(value) and value > 0 for value in cases.values()), name
@@ -56,10 +56,10 @@ def test_for_people() -> None:
 
 def test_without_gcc(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
-    figures = bench_simulator(100, 1)
-    assert set(figures["seconds_over_c"].values()) == {None}
-    assert None not in figures["checkins_per_s"].values()
-    assert "–" in table(figures)
+    results = bench_simulator(100, 1)
+    assert set(results["seconds_over_c"].values()) == {None}
+    assert None not in results["checkins_per_s"].values()
+    assert "–" in table(results)
     ran = CliRunner().invoke(app, TINY)
     assert ran.exit_code == 0
     assert "needs gcc" in ran.stderr
@@ -143,9 +143,9 @@ def test_the_case_is_that_of_the_settings(name: str) -> None:
 
 
 def test_a_million_in_small() -> None:
-    figures = bench_million(devices=200, per_device=10)
-    assert figures["devices"] == 200
-    assert figures["samples"] == 2000
-    assert 0 < figures["checkins"] <= 200
-    assert 0 < figures["online_error"] < 1
-    assert figures["peak_mb"] >= figures["data_peak_mb"] > 1
+    results = bench_million(devices=200, per_device=10)
+    assert results["devices"] == 200
+    assert results["samples"] == 2000
+    assert 0 < results["checkins"] <= 200
+    assert 0 < results["online_error"] < 1
+    assert results["peak_mb"] >= results["data_peak_mb"] > 1

@@ -110,7 +110,7 @@ class MemoryTransport:
         self._answer()
         self.left.append(token)
 
-    def learnt(self) -> bytes:
+    def export(self) -> bytes:
         self._answer()
         if self.model is None:
             raise Rejected("not-found", 404, "nothing is learnt yet")

@@ -856,11 +856,11 @@ def test_a_model_that_is_not_the_agreed_one(device: Device, transport: MemoryTra
     )
     with pytest.raises(TermsChanged):
         device.predict(X)
-    transport.learnt = lambda: b"nonsense"  # type: ignore[method-assign]
+    transport.export = lambda: b"nonsense"  # type: ignore[method-assign]
     with pytest.raises(Unreachable, match="the server's answer"):
         device.predict(X)
     few = estimator(msgspec.structs.replace(good.about, names=("x",)), np.eye(3, 1), np.zeros(3))
-    transport.learnt = lambda: write_model(few, "json")  # type: ignore[method-assign]
+    transport.export = lambda: write_model(few, "json")  # type: ignore[method-assign]
     with pytest.raises(Unreachable, match="must be of 4 features"):
         device.predict(X)
 

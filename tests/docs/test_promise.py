@@ -3,12 +3,14 @@
 import math
 
 from crowdml.protocol import LEVELS
-from crowdml.protocol.figures import at_most_times, certainty, written_epsilon
+from crowdml.protocol.numbers_in_words import at_most_times, certainty_of_loss, four_digits_up
 from tests.docs.pages import page
 
 
 def test_levels() -> None:
     text = page("docs/privacy.md")
     for level in LEVELS:
-        up_to = "more" if math.isinf(level.most) else written_epsilon(level.most)
-        assert f"| {up_to} | {level.word} | {at_most_times(certainty(level.most))} |" in text
+        up_to = "more" if math.isinf(level.most) else four_digits_up(level.most)
+        assert (
+            f"| {up_to} | {level.word} | {at_most_times(certainty_of_loss(level.most))} |" in text
+        )

@@ -63,7 +63,7 @@ def test_a_crowd_learns_until_its_task_ends(start: Start, tmp_path: Path) -> Non
         assert all("all its check-ins are in" in (device.ended or "") for device in devices)
     fold = recompute(server.database)
     assert fold.version == 60
-    assert fold.model.predict(fold.learnt, np.eye(3)).tolist() == [0, 1, 2]
+    assert fold.model.predict(fold.exported, np.eye(3)).tolist() == [0, 1, 2]
 
 
 def test_people_learn_together(start: Start, tmp_path: Path) -> None:
@@ -100,11 +100,11 @@ def test_people_learn_together(start: Start, tmp_path: Path) -> None:
         document = wire.get("/v1/tasks/activity/export?format=json").json()
         statistics = wire.get("/v1/tasks/activity/stats").json()
     fold = recompute(server.database)
-    assert np.array(document["weights"]).tobytes() == fold.learnt.tobytes()
+    assert np.array(document["weights"]).tobytes() == fold.exported.tobytes()
     assert fold.version == statistics["version"] == 60
     assert statistics["samples"] is None
     assert statistics["error"] == msgspec.to_builtins(fold.error())
-    assert fold.model.predict(fold.learnt, np.eye(3)).tolist() == [0, 1, 2]
+    assert fold.model.predict(fold.exported, np.eye(3)).tolist() == [0, 1, 2]
 
 
 def test_a_crowd_goes_on_from_a_pilot_and_the_next_task_from_the_crowd(
@@ -128,7 +128,7 @@ def test_a_crowd_goes_on_from_a_pilot_and_the_next_task_from_the_crowd(
     after = read_named_start(text, tmp_path / "b.toml")
     assert after is not None
     assert (after.distance, after.rows) == (None, None)
-    assert Task.from_toml(text, start=after).w0 == pytest.approx(fold.learnt, rel=1e-6)
+    assert Task.from_toml(text, start=after).w0 == pytest.approx(fold.exported, rel=1e-6)
     restored = f"sqlite:///{tmp_path}/restored.db"
     back_up(server.database, tmp_path / "backup.zip")
     restore(restored, tmp_path / "backup.zip")

@@ -200,7 +200,7 @@ def _check(database: str, task: Task, clients: list[Client], shown: list[tuple[A
     fold = recompute(database)
     for document, statistics in shown:
         assert document["version"] == statistics["version"] == fold.version == len(log)
-        assert np.array(document["weights"]).tobytes() == fold.learnt.tobytes()
+        assert np.array(document["weights"]).tobytes() == fold.exported.tobytes()
         if task.terms.mechanism_name == "direction":
             assert statistics["samples"] is None
             assert statistics["error"] == msgspec.to_builtins(fold.error())

@@ -168,7 +168,7 @@ class Network:
     def leave(self, token: str) -> None:
         pass
 
-    def learnt(self) -> bytes:
+    def export(self) -> bytes:
         raise Unreachable("there is no model.")
 
     def close(self) -> None:

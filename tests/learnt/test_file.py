@@ -53,7 +53,7 @@ def test_every_file_answers_as_a_device(task: Task) -> None:
         x[::7, 2] = np.nan
     model, expected = (
         learnt_model(Published.of(fold, fold.state)),
-        on_a_device(task, fold.learnt, x),
+        on_a_device(task, fold.exported, x),
     )
     for kind in ("npz", "json"):
         again = read_model(write_model(model, kind), f"model.{kind}")
@@ -109,7 +109,7 @@ def test_onnx_has_probabilities_in_the_order_of_classes() -> None:
 def test_rows_are_rescaled_and_not_taken_as_they_are() -> None:
     """Check that raw rows would give other answers, with intercepts or for a number."""
     fold, x = fold_of(KINDS["ridge"]), features()
-    raw = x @ fold.learnt
+    raw = x @ fold.exported
     assert np.abs(learnt_model(Published.of(fold, fold.state)).predict(x) - raw).max() > 1e-3
 
 

@@ -32,8 +32,8 @@ def test_columns_have_names_units_and_numbers() -> None:
         ("humidity", "%"),
     ]
     assert pilot.x[:2].tolist() == [[16.5, 30], [17.5, 37]]
-    assert (pilot.answer, pilot.answers.labels) == ("vote", ("cold", "warm"))
-    assert pilot.answers.y[:6].tolist() == [0, 0, 0, 0, 0, 1]
+    assert (pilot.target_name, pilot.targets.labels) == ("vote", ("cold", "warm"))
+    assert pilot.targets.y[:6].tolist() == [0, 0, 0, 0, 0, 1]
     assert pilot.people is not None
     assert pilot.people[:4].tolist() == [0, 1, 2, 0]
     assert [*map(str, pilot.findings)] == [
@@ -62,8 +62,8 @@ def test_other_files_say_the_same(kind: str) -> None:
             np.savez(file, **{name: np.array(each) for name, each in arrays.items()})  # type: ignore[arg-type]
             found = read_rows(read_pilot(file.getvalue(), "pilot.npz"))
     assert np.array_equal(found.x, expected.x)
-    assert found.answers.labels == expected.answers.labels
-    assert np.array_equal(found.answers.y, expected.answers.y)
+    assert found.targets.labels == expected.targets.labels
+    assert np.array_equal(found.targets.y, expected.targets.y)
     assert found.n_people == 3
 
 
@@ -99,16 +99,16 @@ def test_columns_that_look_a_little_like_them_are_kept(header: str) -> None:
     assert rows_of([f"{header},{HEADER}", *lines]).columns[0].name == header
 
 
-def test_which_columns_hold_answers_and_people() -> None:
+def test_which_columns_hold_targets_and_people() -> None:
     lines = ["a,Target,Participant,b", *(f"{k * 7 % 5},{k % 2},{k % 3},{k * k}" for k in range(40))]
     pilot = rows_of(lines)
-    assert ([c.name for c in pilot.columns], pilot.answer, pilot.n_people) == (
+    assert ([c.name for c in pilot.columns], pilot.target_name, pilot.n_people) == (
         ["a", "b"],
         "Target",
         3,
     )
     pilot = rows_of(lines, label="a", person="b")
-    assert ([c.name for c in pilot.columns], pilot.answer) == (["Target", "Participant"], "a")
+    assert ([c.name for c in pilot.columns], pilot.target_name) == (["Target", "Participant"], "a")
     assert pilot.people is None
     assert "'b' has another person in every row" in str(pilot.findings[1])
     one = rows_of([HEADER, *(f"{line[:-2]}p1" for line in ROWS)])
@@ -119,18 +119,18 @@ def test_which_columns_hold_answers_and_people() -> None:
 def test_numbers_to_predict() -> None:
     heights = [1.5 + k % 7 / 10 for k in range(40)]
     pilot = rows_of(["a,b,height", *(f"{k % 5},{k % 3},{y:.2f}" for k, y in enumerate(heights))])
-    assert pilot.answers.labels == ()
-    assert pilot.answers.y.tolist() == pytest.approx(heights)
-    assert pilot.answers.scale == float(f"{np.std(heights):.1e}")
+    assert pilot.targets.labels == ()
+    assert pilot.targets.y.tolist() == pytest.approx(heights)
+    assert pilot.targets.scale == float(f"{np.std(heights):.1e}")
     numbered = rows_of(["a,b,y", *(f"{k % 5},{k % 3},{k % 4}" for k in range(40))])
-    assert numbered.answers.labels == ("0", "1", "2", "3")
+    assert numbered.targets.labels == ("0", "1", "2", "3")
     counted = rows_of(["a,b,y", *(f"{k % 5},{k % 3},{k * k}" for k in range(40))])
-    assert counted.answers.labels == ()
+    assert counted.targets.labels == ()
 
 
 def test_a_rare_label_is_left_out_with_its_rows() -> None:
     pilot = rows_of([HEADER, *ROWS, "99,99,hot,p1", "99,99,hot,p9"])
-    assert pilot.answers.labels == ("cold", "warm")
+    assert pilot.targets.labels == ("cold", "warm")
     assert pilot.x.shape == (30, 2)
     assert (pilot.x < 99).all()
     assert pilot.n_people == 3

@@ -19,7 +19,7 @@ from crowdml import one_file_device as standalone
 from crowdml.cli.consent import in_plain_words
 from crowdml.device import default_limits
 from crowdml.protocol import Task, Terms
-from crowdml.protocol.figures import written_epsilon
+from crowdml.protocol.numbers_in_words import four_digits_up
 from crowdml.server import Store
 from crowdml.server.database.store import DeviceRow
 from crowdml.server.results.card import model_card
@@ -170,7 +170,7 @@ def stating(folder: Path) -> Iterator[Stating]:
 def chip(terms: Terms) -> str:
     """Return the level with the ε that decided it."""
     promise = terms.promise
-    return f"{promise.level.pill} ε = {written_epsilon(promise.epsilon)}"
+    return f"{promise.level.pill} ε = {four_digits_up(promise.epsilon)}"
 
 
 SCRIPT = """

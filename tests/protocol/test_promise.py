@@ -13,7 +13,12 @@ import crowdml
 from crowdml import one_file_device as standalone
 from crowdml.privacy import PRIVATE_UP_TO, Loss, Role
 from crowdml.protocol import LEVELS, Promise, Terms
-from crowdml.protocol.figures import at_most_times, certainty, percent_sure, written_epsilon
+from crowdml.protocol.numbers_in_words import (
+    at_most_times,
+    certainty_of_loss,
+    four_digits_up,
+    percent_sure,
+)
 from tests.support.servers import make_task
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "promise.json").read_text())
@@ -193,7 +198,7 @@ def test_the_number_beside_a_level_is_the_one_that_decided_it() -> None:
     for each in every():
         level = next(level for level in LEVELS if each.epsilon <= level.most * (1 + 1e-9))
         assert each.level == level
-        shown = float(written_epsilon(each.epsilon).replace(",", "").replace("∞", "inf"))
+        shown = float(four_digits_up(each.epsilon).replace(",", "").replace("∞", "inf"))
         assert level == next(level for level in LEVELS if shown <= level.most), "as it is written"
         assert each.private == (each.epsilon <= PRIVATE_UP_TO * (1 + 1e-9)) == (level.key != "none")
 
@@ -210,12 +215,12 @@ def test_nobody_is_said_to_become_entirely_sure() -> None:
         sure = percent_sure(k / 10)
         assert sure != "100"
         if k <= 250:
-            assert 0 <= float(sure) - 100 * certainty(k / 10) < 0.1, "never rounded down"
-        often = str(at_most_times(certainty(k / 10)))
+            assert 0 <= float(sure) - 100 * certainty_of_loss(k / 10) < 0.1, "never rounded down"
+        often = str(at_most_times(certainty_of_loss(k / 10)))
         assert "100 times in 100" not in often
         if "times" in often:
             n, of = (int(figure.replace(",", "")) for figure in often.split(" times in "))
-            assert 0 <= n / of - certainty(k / 10) < 1 / of
+            assert 0 <= n / of - certainty_of_loss(k / 10) < 1 / of
 
 
 def test_certainty_rises_with_epsilon() -> None:

@@ -128,7 +128,7 @@ def assert_same(found: Fold, expected: Fold) -> None:
         for name in a:
             assert a[name].dtype == b[name].dtype
             assert a[name].tobytes() == b[name].tobytes(), name
-    assert found.learnt.tobytes() == expected.learnt.tobytes()
+    assert found.exported.tobytes() == expected.exported.tobytes()
     assert found.learning.totals == expected.learning.totals
     assert found.active.count == expected.active.count
     assert found.error() == expected.error()

@@ -74,7 +74,7 @@ def test_missing_package_is_named(
 
 
 def test_unreachable_cluster_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["crowdml.simulation.engine"], "PATIENCE", 0.5)
+    monkeypatch.setattr(sys.modules["crowdml.simulation.engine"], "CONNECT_SECONDS", 0.5)
     if not installed("distributed"):
         pytest.skip("distributed is not installed: pip install distributed")
     with pytest.raises(InvalidInput, match="no dask cluster answers at"):

@@ -96,6 +96,6 @@ def test_a_planned_and_a_live_crowd_agree(mechanism: str, kind: str) -> None:
         other = unlimited(other, reading, i % DEVICES)
         assert state.w.tobytes() == fold.w.tobytes()
     planned = step.optimizer.model(state.optimizer, state.w)
-    assert planned.tobytes() == fold.learnt.tobytes()
+    assert planned.tobytes() == fold.exported.tobytes()
     assert np.abs(planned).max() > 0
     assert (other.w.tobytes() != fold.w.tobytes()) == (mechanism in NOISY), "the limit was felt"

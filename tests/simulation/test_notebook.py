@@ -19,7 +19,7 @@ for done in range(3):
 
 @pytest.fixture(autouse=True)
 def _every_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(notebook, "EVERY", 0.0)
+    monkeypatch.setattr(notebook, "UPDATE_SECONDS", 0.0)
 
 
 def test_a_terminal_has_a_line_that_goes_away(
@@ -46,7 +46,7 @@ def test_progress_is_shown_nowhere_else(capsys: pytest.CaptureFixture[str]) -> N
 def test_it_is_drawn_now_and_then(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(notebook, "EVERY", 3600.0)
+    monkeypatch.setattr(notebook, "UPDATE_SECONDS", 3600.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     bar = ProgressBar()
     for done in range(101):

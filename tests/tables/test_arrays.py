@@ -82,7 +82,7 @@ def test_a_device_unpacks_no_more_than_its_terms_allow(data: bytes) -> None:
     tracemalloc.start()
     try:
         with pytest.raises(Unreachable, match="the server's answer must have at most"):
-            agreement.accept_learnt(data)
+            agreement.accept_export(data)
         assert tracemalloc.get_traced_memory()[1] < MOST
     finally:
         tracemalloc.stop()

@@ -515,7 +515,7 @@ def numbers() -> list[Case]:
     ]
 
 
-def figures() -> list[Case]:
+def numbers_in_words() -> list[Case]:
     """Yield shares that noise has moved far, bounds, and numbers that need exponents elsewhere."""
     estimates = (
         (-0.004, 0.121), (-0.3, 0.1), (0.0, 0.0), (1e-4, 2e-4), (0.081, 0.004), (0.5, 0.05),

@@ -59,7 +59,7 @@ from crowdml.protocol import (
     encode_parameters,
     terms_hash,
 )
-from crowdml.protocol.figures import (
+from crowdml.protocol.numbers_in_words import (
     error_in_words,
     estimate_in_words,
     percent_sure,
@@ -77,7 +77,6 @@ __all__ = [
     "choice",
     "codebooks",
     "features",
-    "figures",
     "gradients",
     "grid",
     "labels",
@@ -85,6 +84,7 @@ __all__ = [
     "messages",
     "noisy",
     "numbers",
+    "numbers_in_words",
     "promise",
     "quantisation",
     "results",
@@ -218,7 +218,7 @@ def numbers(case: Case) -> Case:
     return {"written": said} | ({"form": language.form(number)} if type(number) is int else {})
 
 
-def figures(case: Case) -> Case:
+def numbers_in_words(case: Case) -> Case:
     number, margin = case["number"], case["margin"]
     if number is None:
         return {"estimate": str(estimate_in_words(None)), "error": str(error_in_words(None))}

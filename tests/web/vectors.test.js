@@ -8,7 +8,7 @@ import { boundFeatures, checkTarget, targetOf } from "../../crowdml/web/privacy/
 import { chooseGrid, quantize, sensitivitySteps } from "../../crowdml/web/privacy/grid.js";
 import { decodeParameters } from "../../crowdml/web/protocol/codec.js";
 import { FEATURES } from "../../crowdml/web/protocol/columns.js";
-import { errorInWords, estimateInWords, probabilityInWords, significant } from "../../crowdml/web/protocol/figures.js";
+import { errorInWords, estimateInWords, probabilityInWords, significant } from "../../crowdml/web/protocol/numbers_in_words.js";
 
 import {
   Agreement,
@@ -47,8 +47,8 @@ import { SENSOR } from "../../crowdml/web/protocol/sensor.js";
 import { GivenChance, asNumber, vectors } from "./vectors.js";
 
 /** @type {Record<string, (input: any, output: any) => void | Promise<void>>} */
-const CHECKS = { adversaries, agreements, checkouts, choice, codebooks, features, figures, gradients, grid, labels, ledger, messages, noisy,
-  numbers, promise, quantisation, results, roles, rounding, sensing, sensitivity,
+const CHECKS = { adversaries, agreements, checkouts, choice, codebooks, features, gradients, grid, labels, ledger, messages, noisy,
+  numbers, numbers_in_words, promise, quantisation, results, roles, rounding, sensing, sensitivity,
   successors, terms, zcdp }; // prettier-ignore
 
 for (const [name, check] of Object.entries(CHECKS)) {
@@ -86,7 +86,7 @@ function numbers({ language, number: n }, { written, form }) {
 }
 
 /** @param {any} input @param {any} output */
-function figures({ number, margin }, output) {
+function numbers_in_words({ number, margin }, output) {
   const estimate = number === null ? null : { value: number, margin };
   assert.equal(write(estimateInWords(estimate)), output.estimate);
   assert.equal(write(errorInWords(estimate)), output.error);

@@ -38,8 +38,8 @@ def result(
         now = server.statistics()
         print_lines(_state(identity, now), *describe_contribution(mine, now, server.errors()))
         if save:
-            model = server.learnt()
-            Agreement(identity).accept_learnt(model)
+            model = server.export()
+            Agreement(identity).accept_export(model)
             write_file(save, model)
     option = f" --file {shlex.quote(str(file))}" if file else ""
     print_lines(*_next_steps(identity, now, save, option))

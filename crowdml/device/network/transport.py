@@ -55,7 +55,7 @@ class Transport(Protocol):
 
     def leave(self, token: str) -> None: ...
 
-    def learnt(self) -> bytes: ...
+    def export(self) -> bytes: ...
 
     def close(self) -> None: ...
 
@@ -111,7 +111,7 @@ class HttpTransport:
     def leave(self, token: str) -> None:
         self._request("DELETE", "/devices/me", token)
 
-    def learnt(self) -> bytes:
+    def export(self) -> bytes:
         """Fetch the model as JSON; the caller need not be a device."""
         return self._request("GET", "/export?format=json")[2]
 

@@ -83,7 +83,7 @@ def feed(
         strict: Stop at a sample that breaks a rule, instead of skipping it.
         wait: Seconds to keep retrying when the device is full, and at the end.
         csv: How a CSV file is written, where its first line does not show it.
-        label: The column or key of the answer, where the task names its columns.
+        label: The column or key of y, where the task names its columns.
         every: Seconds from one sample to the next, where readings are given, if more than the
             task has.
         on_skip: Called with what was wrong with a skipped sample.

@@ -7,23 +7,23 @@ from typing import Any
 
 import msgspec
 
-from crowdml.device.values import answer_of
+from crowdml.device.values import label_or_number
 from crowdml.errors import InvalidInput, InvalidSample
 from crowdml.protocol import Features
 from crowdml.tables import (
     CsvDialect,
     CsvLayout,
-    answer_name,
     check_columns,
     find_layout,
     guess_dialect,
     quoted,
     rows,
     separators,
+    target_header,
 )
 
 Sample = tuple[list[float | None], str | float]
-Unanswered = tuple[list[float | None], object]
+WrittenSample = tuple[list[float | None], object]
 """x, and y as it was written; None or an empty text if it is not known."""
 
 EXPECTED = '{"x": [numbers], "y": label}'
@@ -37,9 +37,9 @@ class SampleForm:
         names: The task's names of columns; empty if columns are known by their order.
         may_miss: Whether a sample may lack a value.
         dialect: How CSV is written, if given; otherwise its first line shows it.
-        label: The column with the answer, if given.
-        answered: Whether every sample has an answer; otherwise it may have one.
-        count: The number of features, where samples may have no answer.
+        label: The column with y, if given.
+        requires_y: Whether every sample has a y; otherwise it may have one.
+        count: The number of features, where samples may have no y.
         on_note: Called with how the source is read, and with each new name that is ignored.
     """
 
@@ -47,7 +47,7 @@ class SampleForm:
     may_miss: bool = False
     dialect: CsvDialect | None = None
     label: str | None = None
-    answered: bool = True
+    requires_y: bool = True
     count: int = 0
     on_note: Callable[[str], None] = lambda note: None
     _ignored: set[str] = field(default_factory=set)
@@ -82,13 +82,13 @@ class SampleForm:
             try:
                 if isinstance(found, InvalidSample):
                     raise found
-                yield found[0], answer_of(found[1], labels)
+                yield found[0], label_or_number(found[1], labels)
             except InvalidSample as error:
                 yield at_line(number, error)
 
     def rows_of_csv(
         self, lines: Iterable[str], start: int = 1, first: str | None = None
-    ) -> Iterator[tuple[int, Unanswered | InvalidSample]]:
+    ) -> Iterator[tuple[int, WrittenSample | InvalidSample]]:
         """Return each line with its number: x, and y as it was written, or the error."""
         lines = iter(lines)
         if first is None:
@@ -96,11 +96,11 @@ class SampleForm:
             lines = chain([first], lines)
         dialect = self.dialect or guess_dialect(first)
         cells = dialect.split(first)
-        numbers = any(map(dialect.is_number, cells[:-1] if self.answered else cells))
+        numbers = any(map(dialect.is_number, cells[:-1] if self.requires_y else cells))
         header = not numbers and not separators(cells)
         layout = None
         if self.names and header and first.strip():
-            layout = find_layout(self.names, first, dialect, self.label, last=self.answered)
+            layout = find_layout(self.names, first, dialect, self.label, last=self.requires_y)
         elif self.label:
             raise InvalidInput(
                 "a column of the answer can be named where the task and the file name their "
@@ -117,8 +117,8 @@ class SampleForm:
                 except InvalidSample as error:
                     yield number, error
 
-    def _in_order(self, row: list[str], dialect: CsvDialect) -> Unanswered:
-        if not self.answered and len(row) not in (self.count, self.count + 1):
+    def _in_order(self, row: list[str], dialect: CsvDialect) -> WrittenSample:
+        if not self.requires_y and len(row) not in (self.count, self.count + 1):
             raise InvalidSample(
                 f"expected {self.count} features, and the answer if it is known, found {len(row)} "
                 "columns.",
@@ -128,8 +128,8 @@ class SampleForm:
             raise InvalidSample(
                 f"expected several columns, found {quoted(row[0])}.", separators(row)
             )
-        *cells, answer = row if self.answered or len(row) > self.count else [*row, ""]
-        return [self._feature(cell, dialect, row) for cell in cells], answer.strip()
+        *cells, y = row if self.requires_y or len(row) > self.count else [*row, ""]
+        return [self._feature(cell, dialect, row) for cell in cells], y.strip()
 
     def _feature(self, cell: str, dialect: CsvDialect, row: list[str]) -> float | None:
         try:
@@ -152,7 +152,7 @@ class SampleForm:
     def _note(self, dialect: CsvDialect, layout: CsvLayout | None) -> None:
         said = [] if dialect == CsvDialect() else [str(dialect)]
         if layout:
-            where = f", the answer in {quoted(layout.answer)}" if layout.answer else ""
+            where = f", the answer in {quoted(layout.target)}" if layout.target else ""
             said.append(f"columns are found by name{where}")
             if layout.ignored:
                 said.append(f"ignored are {', '.join(map(quoted, layout.ignored))}")
@@ -184,43 +184,43 @@ class SampleForm:
         ([0.25, 0.5], 1.0)
         """
         x, y = self.object_of_json(text)
-        return x, answer_of(y, labels)
+        return x, label_or_number(y, labels)
 
-    def object_of_json(self, text: str) -> Unanswered:
-        """Return x and y of one object; y is None where samples need no answer and it has none."""
+    def object_of_json(self, text: str) -> WrittenSample:
+        """Return x and y of one object; y is None where samples need none and it has none."""
         try:
             document = msgspec.json.decode(text, type=dict[str, Any])
             if self.names and not ("x" in document and "x" not in self.names):
                 return self._by_name(document)
             label = self.label or "y"
-            wrong = check_columns(["x", label] if self.answered else ["x"], document)
+            wrong = check_columns(["x", label] if self.requires_y else ["x"], document)
             if wrong:
                 raise InvalidSample(f"expected {self._expected}, found {text[:60]!r}: {wrong}")
-            x, answer = document["x"], document.get(label)
+            x, y = document["x"], document.get(label)
             if self.names and isinstance(x, dict):
-                return self._by_name(x | {"y": answer})
+                return self._by_name(x | {"y": y})
             kind = list[float | None] if self.names or self.may_miss else list[float]
-            return msgspec.convert(x, kind), answer
+            return msgspec.convert(x, kind), y
         except (msgspec.DecodeError, RecursionError) as error:
             said = f"expected {self._expected}, found {text[:60]!r} ({error})."
             raise InvalidSample(said) from error
 
     @property
     def _expected(self) -> str:
-        return EXPECTED if self.answered else '{"x": [numbers]}'
+        return EXPECTED if self.requires_y else '{"x": [numbers]}'
 
-    def _by_name(self, document: dict[str, Any]) -> Unanswered:
+    def _by_name(self, document: dict[str, Any]) -> WrittenSample:
         wrong = check_columns(self.names, document)
         if wrong:
             raise InvalidSample(f"an object must have the names of the task: {wrong}")
-        answer = self.label or answer_name(self.names, list(document), None)
-        if self.answered and (answer is None or answer not in document):
+        target = self.label or target_header(self.names, list(document), None)
+        if self.requires_y and (target is None or target not in document):
             raise InvalidSample(f"an object must have the answer under {self.label or 'y'!r}.")
-        new = set(document) - {*self.names, answer} - self._ignored
+        new = set(document) - {*self.names, target} - self._ignored
         if new:
             self._ignored.update(new)
             self.on_note(f"ignored are {', '.join(map(quoted, sorted(new)))}")
-        y = None if answer is None else document.get(answer)
+        y = None if target is None else document.get(target)
         return self._complete([document[name] for name in self.names]), y
 
 

@@ -1,9 +1,9 @@
-"""Read features to predict from, in the files that samples come in; answers may be missing."""
+"""Read features to predict from, in the files that samples come in; y may be missing."""
 
 from collections.abc import Iterator, Sequence
 
 from crowdml.device.sources.files import SourceCursor, opened, starting
-from crowdml.device.sources.form import SampleForm, Unanswered, at_line
+from crowdml.device.sources.form import SampleForm, WrittenSample, at_line
 from crowdml.device.values import target_of
 from crowdml.errors import InvalidInput, InvalidSample
 from crowdml.privacy import check_target
@@ -30,14 +30,14 @@ def read_inputs(source: str, form: SampleForm, labels: Sequence[str] = ()) -> It
                 x, y = found
                 if len(x) != form.count:
                     raise InvalidSample(f"x must be {form.count} numbers, found {len(x)}.")
-                yield x, _answer(y, labels)
+                yield x, _target(y, labels)
             except InvalidInput as error:
                 raise at_line(number, error) from error
 
 
 def _objects(
     form: SampleForm, lines: Iterator[str]
-) -> Iterator[tuple[int, Unanswered | InvalidSample]]:
+) -> Iterator[tuple[int, WrittenSample | InvalidSample]]:
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
@@ -46,5 +46,5 @@ def _objects(
                 yield number, error
 
 
-def _answer(y: object, labels: Sequence[str]) -> float | None:
+def _target(y: object, labels: Sequence[str]) -> float | None:
     return None if y in (None, "") else check_target(target_of(y, labels), len(labels))

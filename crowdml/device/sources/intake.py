@@ -18,7 +18,7 @@ from crowdml.device.sources.message_hints import MessageHints
 from crowdml.device.sources.sensing import TakenSample, rarer
 from crowdml.device.sources.stream import MOST_LABELS, SKEW, Label, Stream, StreamMemory
 from crowdml.device.storage import DeviceStore, Position, TakenBefore, Trail
-from crowdml.device.values import label_of
+from crowdml.device.values import typed_label
 from crowdml.errors import DeviceError, DoubtfulRows, InvalidInput, InvalidSample
 
 MOST_STREAMS = 20
@@ -98,7 +98,7 @@ class Intake:
         return current.label if current else None
 
     def _read_label(self, text: str) -> Label:
-        return label_of(text, self._agreement.terms.target.labels)
+        return typed_label(text, self._agreement.terms.target.labels)
 
     # Messages
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from crowdml.device.sources.files import SourceCursor, opened
 from crowdml.device.sources.form import Sample
 from crowdml.device.sources.sensing import Sensing, rarer
-from crowdml.device.values import answer_of
+from crowdml.device.values import label_or_number
 from crowdml.errors import InvalidInput, InvalidSample
 from crowdml.protocol import Features
 from crowdml.tables import is_number, quoted, rows, separators
@@ -65,7 +65,7 @@ def read_readings(
             continue
         newest = time
         try:
-            label = answer_of(row[-1], labels) if row[-1].strip() else None
+            label = label_or_number(row[-1], labels) if row[-1].strip() else None
         except ValueError as error:
             wrong = InvalidSample(f"line {number}: {error}")
         for taken in sensing.push(time, reading, label):

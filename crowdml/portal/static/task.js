@@ -2,7 +2,7 @@
 // Without this script, everything on the page can be read.
 
 import { language, say } from "../web/page/say.js";
-import { errorInWords } from "../web/protocol/figures.js";
+import { errorInWords } from "../web/protocol/numbers_in_words.js";
 
 const article = document.querySelector("article[data-task]");
 const SOON_MS = 2000; // between the first rounds of pictures,

@@ -27,7 +27,7 @@ from crowdml.phrase import Language, Phrase, Value, joined
 FOLDER = Path(__file__).parents[1] / "languages"
 ENGLISH = "en"
 LANGUAGES = tuple(sorted(file.stem for file in FOLDER.glob("*.toml")))
-PHRASES = ("below", "figures", "pilot", "problems", "promise", "sensors")
+PHRASES = ("below", "numbers", "pilot", "problems", "promise", "sensors")
 """The files with templates of phrases: on pages, their short words have other meanings."""
 
 _language = ContextVar("language", default=ENGLISH)

@@ -15,11 +15,11 @@ from crowdml.protocol import (
     Task,
     error_in_words,
     estimate_in_words,
+    four_digits_up,
     is_precise_enough,
     percent_sure,
     probability_in_words,
     significant,
-    written_epsilon,
 )
 
 
@@ -113,7 +113,7 @@ def epsilon(value: float | str | None) -> str:
     >>> epsilon(1.0), epsilon("inf"), epsilon(None)
     ('1', '∞', '∞')
     """
-    return local(written_epsilon(math.inf if value is None else float(value)))
+    return local(four_digits_up(math.inf if value is None else float(value)))
 
 
 def count(value: int) -> str:

@@ -18,7 +18,6 @@ from crowdml.privacy import (
     Unit,
     best_closest,
 )
-from crowdml.protocol.figures import times, written_epsilon
 from crowdml.protocol.mechanisms.kind import (
     Conditions,
     Epsilon,
@@ -26,6 +25,7 @@ from crowdml.protocol.mechanisms.kind import (
     WantedPrivacy,
     WrittenTerms,
 )
+from crowdml.protocol.numbers_in_words import four_digits_up, times_in_words
 from crowdml.protocol.review import field_rule
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _sends(promise: "Promise") -> Iterator[tuple[str, Phrase]]:
                 "answer",
                 Phrase(
                     "Some check-ins send your answer to one sample, true {times}.",
-                    times=times(share.truth),
+                    times=times_in_words(share.truth),
                 ),
             )
     yield "hides", chance_hides(promise)
@@ -141,7 +141,7 @@ def _role(promise: "Promise", share: "RoleShare") -> Phrase:
             "sent is the true one {times}; otherwise it is made up.",
             n=n,
             of=of,
-            times=times(share.truth),
+            times=times_in_words(share.truth),
         )
     if promise.has_labels:
         return Phrase(
@@ -149,7 +149,7 @@ def _role(promise: "Promise", share: "RoleShare") -> Phrase:
             "your samples. What it sends is true {times}; otherwise it is the opposite.",
             n=n,
             of=of,
-            times=times(share.truth),
+            times=times_in_words(share.truth),
         )
     return Phrase(
         "In {n} of {of} check-ins it sends only whether the model was within {tolerance} of "
@@ -157,8 +157,8 @@ def _role(promise: "Promise", share: "RoleShare") -> Phrase:
         "the opposite.",
         n=n,
         of=of,
-        tolerance=written_epsilon(promise.tolerance),
-        times=times(share.truth),
+        tolerance=four_digits_up(promise.tolerance),
+        times=times_in_words(share.truth),
     )
 
 

@@ -7,7 +7,6 @@ import msgspec
 
 from crowdml.phrase import Phrase
 from crowdml.privacy import GAUSSIAN, LAPLACE, Law, Levels, Mechanism, NoiseMechanism, rho_of
-from crowdml.protocol.figures import written_epsilon
 from crowdml.protocol.mechanisms.kind import (
     LARGEST_EPSILON,
     SMALLEST_EPSILON,
@@ -16,6 +15,7 @@ from crowdml.protocol.mechanisms.kind import (
     WantedPrivacy,
     WrittenTerms,
 )
+from crowdml.protocol.numbers_in_words import four_digits_up
 
 SMALLEST_LEVEL = 1e-9
 DELTA = 1e-6
@@ -57,7 +57,7 @@ class NoiseTerms(WrittenTerms, frozen=True):
 
     @property
     def parts(self) -> Phrase:
-        gradient, errors, labels = map(written_epsilon, self.levels)
+        gradient, errors, labels = map(four_digits_up, self.levels)
         if not self.levels.labels:
             return Phrase(
                 "Of {letter}, the gradient takes {gradient}, the count of errors {errors}.",

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Protocol
 import msgspec
 
 from crowdml.phrase import Phrase
-from crowdml.protocol.figures import possible
+from crowdml.protocol.numbers_in_words import clip_to_share
 
 TERMS_HEADER = "Crowdml-Terms"
 """The header of a check-out with the hash of the terms now in force."""
@@ -59,11 +59,11 @@ STATES = {
 }
 
 
-class Answer(msgspec.Struct, frozen=True):
+class ServerAnswer(msgspec.Struct, frozen=True):
     """Be the base of a server's answers; devices skip unknown fields, so answers can grow."""
 
 
-class TaskView(Answer, frozen=True):
+class TaskView(ServerAnswer, frozen=True):
     """Describe a task in public.
 
     `terms` is the text to agree to, JSON inside a string; `terms_sha256` is the hash of its
@@ -83,7 +83,7 @@ class TaskView(Answer, frozen=True):
     terms_sha256: str
 
 
-class TaskList(Answer, frozen=True):
+class TaskList(ServerAnswer, frozen=True):
     """List the public tasks of a server."""
 
     tasks: tuple[TaskView, ...]
@@ -96,14 +96,14 @@ class Enrol(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     invite: str | None = None
 
 
-class Enrolled(Answer, frozen=True):
+class Enrolled(ServerAnswer, frozen=True):
     """Hold the device's name and its secret token, which is shown only once."""
 
     device: str
     token: str
 
 
-class Checkout(Answer, frozen=True, omit_defaults=True):
+class Checkout(ServerAnswer, frozen=True, omit_defaults=True):
     """Hold parameters, as base64 of little-endian float32.
 
     Args:
@@ -176,7 +176,7 @@ def checkin_type(payload_type: type[msgspec.Struct]) -> type[Any]:
     )
 
 
-class CheckinAnswer(Answer, frozen=True):
+class CheckinAnswer(ServerAnswer, frozen=True):
     """Answer a check-in after its commit.
 
     `version` counts this check-in; a duplicate gets the first answer again.
@@ -186,7 +186,7 @@ class CheckinAnswer(Answer, frozen=True):
     status: Literal["applied", "duplicate"]
 
 
-class Estimate(Answer, frozen=True):
+class Estimate(ServerAnswer, frozen=True):
     """Hold a share estimated from noisy counts; ± `margin` covers the truth with 95 % confidence.
 
     Noise can move `value` below 0 or above 1, where no share can be.
@@ -198,15 +198,15 @@ class Estimate(Answer, frozen=True):
     @property
     def low(self) -> float:
         """Return the lower end of the interval, cut to what is possible."""
-        return possible(self.value - self.margin)
+        return clip_to_share(self.value - self.margin)
 
     @property
     def high(self) -> float:
         """Return the upper end of the interval, cut to what is possible."""
-        return possible(self.value + self.margin)
+        return clip_to_share(self.value + self.margin)
 
 
-class Statistics(Answer, frozen=True):
+class Statistics(ServerAnswer, frozen=True):
     """Hold the statistics of a task, which are differentially private.
 
     All of them are computed from sanitised check-ins.

@@ -88,7 +88,7 @@ async def check_out(request: Request) -> Response:
     coding = best_coding(request.headers.get("accept-encoding", ""))
     if coding:
         headers |= {"Content-Encoding": coding, "Vary": "Accept-Encoding"}
-    if published.learnt.size <= FEW or published.has_body(role, coding):
+    if published.exported.size <= FEW or published.has_body(role, coding):
         body = published.body(role, coding)
     else:
         builds: Builds = request.app.state.builds

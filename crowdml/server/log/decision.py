@@ -43,7 +43,7 @@ def decide(
     seen: dict[CheckinMark, int],
     removed: Mapping[int, str] = MappingProxyType({}),
 ) -> tuple[list[CheckinDecision], list[LogEntry]]:
-    """Answer each arrival, and list the entries to append, unless one of them ends the task.
+    """Decide on each arrival, and list the entries to append, unless one of them ends the task.
 
     Args:
         task: The number of the task.
@@ -54,7 +54,7 @@ def decide(
         seen: The places of ids and numbers in the log; those of this group are added.
         removed: Devices that left or were revoked since they were authenticated, with their status.
     """
-    answers: list[CheckinDecision] = []
+    decisions: list[CheckinDecision] = []
     entries: list[LogEntry] = []
     granted: dict[int, tuple[int, int]] = {}  # like `sent`, for the devices of this group
     rejection, at = rejection_of(state), this_minute()
@@ -63,7 +63,7 @@ def decide(
     for device, checkin in arrivals:
         version = first + len(entries)
         known = granted.get(device.number) or sent.of(device.number)
-        answer = (
+        decision = (
             _repeated(device, checkin, seen)
             or ENDED.get(removed.get(device.number, ""))
             or rejection
@@ -71,7 +71,7 @@ def decide(
             or _number_problem(fold, device, checkin, known)
             or frequency.rejection(device.number, at)
         )
-        if answer is None:
+        if decision is None:
             entry = _entry(task, payload_type, device, checkin, version + 1, at)
             entries.append(entry)
             frequency.grant(entry.device, at)
@@ -79,9 +79,9 @@ def decide(
                 granted[entry.device] = entry.number, known[1] + 1
             for mark in marks_of(entry.device, entry.id, entry.number):
                 seen[mark] = entry.seq
-            answer = CheckinAnswer(entry.seq, "applied")
-        answers.append(answer)
-    return answers, entries
+            decision = CheckinAnswer(entry.seq, "applied")
+        decisions.append(decision)
+    return decisions, entries
 
 
 def rejection_of(state: State) -> Rejected | None:

@@ -90,7 +90,7 @@ class Fold:
         return State.EXHAUSTED if self.version >= self.end else State.RUNNING
 
     @property
-    def learnt(self) -> Array:
+    def exported(self) -> Array:
         """Return the model to export: w, or the average of iterates where the task asks for it."""
         return self.step.optimizer.model(self.learning.optimizer, self.w)
 

@@ -109,7 +109,7 @@ class Learner:
         self._publish()
 
     def ingest(self, arrivals: Iterable[Arrival]) -> list[CheckinDecision]:
-        """Append a group of check-ins in one commit and apply them; return one answer for each.
+        """Append a group of check-ins in one commit and apply them; return one decision for each.
 
         The group is taken when the lock is held: check-ins that arrive during the wait belong to
         it. No other process appends meanwhile, and what others appended before is applied first.
@@ -119,14 +119,14 @@ class Learner:
         """
         before, group = self.committed_fold().version, list[Arrival]()
         try:
-            answers = self._append_group(arrivals, group, look=False)
+            decisions = self._append_group(arrivals, group, look=False)
         except sa.exc.IntegrityError:
             # A repeated id or number is rare, so the log is searched only now.
-            answers = self._append_group((), group, look=True)
+            decisions = self._append_group((), group, look=True)
         self._publish()
         if self._fold.version > before:
             self._snapshots.save_if_due(self.committed_fold(), before)
-        return answers
+        return decisions
 
     def _append_group(
         self, arrivals: Iterable[Arrival], group: list[Arrival], look: bool
@@ -147,21 +147,21 @@ class Learner:
             if owner_settings.removed != self._removed:
                 # The node that authenticated these devices does not know yet that they have left.
                 removed = self._log.removed({arrival.device.number for arrival in group})
-            answers, entries = self._decide(group, {}, removed)
-            if look or any(isinstance(answer, Rejected) for answer in answers):
+            decisions, entries = self._decide(group, {}, removed)
+            if look or any(isinstance(decision, Rejected) for decision in decisions):
                 # A repeated check-in gets its first answer again, not a rejection.
                 keys = [(device.number, c.id, c.number) for device, c in group]
-                answers, entries = self._decide(group, self._log.seen(keys), removed)
+                decisions, entries = self._decide(group, self._log.seen(keys), removed)
             self._log.append(entries)
             before = self._fold.version
             self._fold_is_ahead = True
             self._fold.apply(*entries)
             if entries and entries[-1].seq > self._fold.version:
-                answers = self._cut(answers)
+                decisions = self._cut(decisions)
         self._fold_is_ahead = False
         self._sent.add_all(entries[: self._fold.version - before])
         self.frequency.commit()
-        return answers
+        return decisions
 
     def _decide(
         self, arrivals: list[Arrival], seen: dict[CheckinMark, int], removed: dict[int, str]
@@ -173,14 +173,16 @@ class Learner:
             self.id, self._fold, state, self.frequency, self._sent, arrivals, seen, removed
         )
 
-    def _cut(self, answers: list[CheckinDecision]) -> list[CheckinDecision]:
+    def _cut(self, decisions: list[CheckinDecision]) -> list[CheckinDecision]:
         """Delete the entries after the end of the task, which fell within the group."""
         version, rejection = self._fold.version, rejection_of(self._state_of(self._fold))
         assert rejection is not None
         self._log.cut(version)
         return [
-            rejection if isinstance(answer, CheckinAnswer) and answer.version > version else answer
-            for answer in answers
+            rejection
+            if isinstance(decision, CheckinAnswer) and decision.version > version
+            else decision
+            for decision in decisions
         ]
 
     def _catch_up(self, news: Iterator[list[LogEntry]]) -> None:

@@ -37,7 +37,7 @@ class Published:
     version: int
     state: State
     w: Array
-    learnt: Array
+    exported: Array
     totals: Totals
     reports: Reports
     staleness_max: int
@@ -57,7 +57,7 @@ class Published:
             version=fold.version,
             state=state,
             w=fold.w,
-            learnt=fold.learnt,
+            exported=fold.exported,
             totals=fold.learning.totals,
             reports=fold.learning.reports,
             staleness_max=fold.learning.staleness_max,
@@ -94,14 +94,14 @@ class Published:
     def _body(self, role: Role) -> bytes:
         exported = None
         if role is not Role.EVALUATE and self._reports_both:
-            exported = encode_parameters(self.learnt)
-        parameters = encode_parameters(self.learnt if role is Role.EVALUATE else self.w)
+            exported = encode_parameters(self.exported)
+        parameters = encode_parameters(self.exported if role is Role.EVALUATE else self.w)
         return msgspec.json.encode(Checkout(self.version, self.state, parameters, exported))
 
     @property
     def _reports_both(self) -> bool:
         together = self.mechanism.evaluates and not self.mechanism.truth_probability
-        return together and self.learnt is not self.w
+        return together and self.exported is not self.w
 
     @cached_property
     def _bodies(self) -> dict[tuple[bool, str], bytes]:

@@ -13,13 +13,13 @@ def has_learnt(published: Published) -> bool:
     """Decide whether any check-in has changed the model that people use."""
     w0 = published.task.w0
     return not np.array_equal(
-        published.learnt, np.zeros_like(published.learnt) if w0 is None else w0
+        published.exported, np.zeros_like(published.exported) if w0 is None else w0
     )
 
 
 def learnt_model(published: Published) -> LearntModel:
     """Return weights K×D, intercepts K, and what is needed to use them; reject an empty task."""
-    model, w = published.task.terms.make_model(), published.learnt
+    model, w = published.task.terms.make_model(), published.exported
     if not isinstance(model, LinearModel):
         raise TypeError(f"only linear models can be exported, found {type(model).__name__}")
     if not has_learnt(published):

@@ -122,13 +122,13 @@ class Option:
             f"{LIARS_SIMULATED:.0%} lie": "–"
             if self.error_with_liars is None
             else f"{self.error_with_liars:.3f}",
-            "ε person": _figure(self.epsilon_per_person),
+            "ε person": _three_digits(self.epsilon_per_person),
             **minutes,
             "bytes": f"{self.private_bytes:,}",
         }
 
 
-def _figure(value: float) -> str:
+def _three_digits(value: float) -> str:
     """Format a number with three digits or all digits before the point, never with an exponent."""
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 

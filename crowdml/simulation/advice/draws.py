@@ -11,7 +11,7 @@ from crowdml.errors import InvalidInput
 from crowdml.protocol import Task
 from crowdml.simulation.datasets import Dataset, synthetic
 
-KEPT = 2
+KEPT_DRAWS = 2
 """The number of draws that are kept: those of the trials that run now."""
 
 
@@ -41,7 +41,7 @@ class SampleDraws:
             found = self._draw(rng)
             with self._lock:
                 self._kept[key] = found
-                if len(self._kept) > KEPT:
+                if len(self._kept) > KEPT_DRAWS:
                     self._kept.popitem(last=False)
         return found
 

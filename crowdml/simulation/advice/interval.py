@@ -7,15 +7,15 @@ from scipy.special import stdtrit
 
 from crowdml.types import Array
 
-LEVEL = 0.95
+INTERVAL_LEVEL = 0.95
 """The share of runs that an interval should hold; intervals of ten runs hold 93 to 97 % of
 simulated runs on average, and a single one may hold fewer."""
 
-REACHES = 0.95
+REACHING_SHARE = 0.95
 """The share of runs that seem to reach a target error, so that nine in ten really do."""
 
 
-def error_interval(errors: Array, level: float = LEVEL) -> tuple[float, float]:
+def error_interval(errors: Array, level: float = INTERVAL_LEVEL) -> tuple[float, float]:
     """Return the interval that holds the error of one more run with this probability.
 
     The runs are taken to be normal on the scale arcsin √e, on which errors near 0 and near 1 spread
@@ -30,12 +30,12 @@ def error_interval(errors: Array, level: float = LEVEL) -> tuple[float, float]:
     return _error(low), _error(high)
 
 
-def shift_interval(shifts: Array, level: float = LEVEL) -> tuple[float, float]:
+def shift_interval(shifts: Array, level: float = INTERVAL_LEVEL) -> tuple[float, float]:
     """Return the interval of the difference of two errors, which may have either sign."""
     return _interval(shifts, (1 + level) / 2)
 
 
-def surely_at_most(target: float, errors: Array, share: float = REACHES) -> bool:
+def surely_at_most(target: float, errors: Array, share: float = REACHING_SHARE) -> bool:
     """Decide whether one more run has at most the target error with this probability.
 
     >>> errors = np.array([0.1, 0.12, 0.11])

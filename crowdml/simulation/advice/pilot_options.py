@@ -72,7 +72,7 @@ class PilotAdvice(Advice):
     unknown: str
 
     @property
-    def figures(self) -> list[tuple[str, str, str]]:
+    def comparison(self) -> list[tuple[str, str, str]]:
         """List what is compared, its error and its spread, for tables and comments in a file."""
         rows = [("guessing", f"{self.guess_error:.3f}", "")]
         rows.append(("the pilot alone", f"{self.pilot_error:.3f}", self._whole_pilot))
@@ -83,15 +83,15 @@ class PilotAdvice(Advice):
     def comment(self) -> tuple[str, ...]:
         """Explain the recommended ε in sentences, for the task file that has it."""
         errors = ", ".join(f"{each.error:.3f} at ε = {each.epsilon:g}" for each in self.options)
-        figures = (
+        compared = (
             f"Guessing has an error of {self.guess_error:.3f}, the pilot alone "
             f"{self.pilot_error:.3f}, and {self.simulated_devices:,} people who start from it have "
             f"{errors}."
         )
         if self.recommended.verdict in ("improves", "unclear"):
-            return self.sentence, figures, self.unknown
+            return self.sentence, compared, self.unknown
         nothing = "This crowd adds nothing to the pilot: ask more people, or do not ask."
-        return self.sentence, figures, nothing, self.unknown
+        return self.sentence, compared, nothing, self.unknown
 
     @property
     def _whole_pilot(self) -> str:
@@ -110,7 +110,7 @@ class PilotAdvice(Advice):
     def _repr_html_(self) -> str:
         return html_table(
             ["", "error", "range"],
-            self.figures,
+            self.comparison,
             sentences=[self.sentence, self.own_sentence, self.unknown],
             marked=3 + self.options.index(self.recommended),
         )

@@ -50,13 +50,13 @@ NOT_WORSE = 0.01
 LEAST_GAIN = 0.005
 """A smaller difference from the pilot's error does not count as an improvement."""
 
-STUDENT = 2.13
+STUDENT_95 = 2.13
 """Student's 95 % quantile for the means of five turns."""
 
-MORE = (3, 10, 30, 100)
+CROWD_FACTORS = (3, 10, 30, 100)
 """Where a crowd adds nothing, crowds that are this many times as large are tried."""
 
-SEEDS = 1_000_003
+SEED_STEP = 1_000_003
 """The distance between the seeds of simulations that must not share their random numbers."""
 
 FEWER_OR_MORE = tuple(2 ** (half / 2) for half in range(-8, 13))
@@ -152,7 +152,7 @@ def verdict_of(added: Array) -> PilotVerdict:
     'improves'
     """
     gains = -added.mean(axis=1)
-    gain, doubt = float(gains.mean()), STUDENT * float(gains.std(ddof=1)) / len(gains) ** 0.5
+    gain, doubt = float(gains.mean()), STUDENT_95 * float(gains.std(ddof=1)) / len(gains) ** 0.5
     if abs(gain) < LEAST_GAIN or -doubt < gain < 0:
         return "nothing"
     return "worsens" if gain < 0 else "improves" if gain > doubt else "unclear"
@@ -216,7 +216,7 @@ class _Crowds:
             if self.lying:
                 plans = [with_liars(plan) for plan in plans]
             draw = partial(turn.draw, devices, expected.samples, mixed, expected.spread)
-            done, seed = len(found), (self.seed + SEEDS * part) * TURNS + len(found)
+            done, seed = len(found), (self.seed + SEED_STEP * part) * TURNS + len(found)
             found.append(simulate(draw, plans, trials, seed, points=1).curves)
             progress(done + 1, number)
         return [Curve.of(curves) for curves in zip(*found, strict=True)]
@@ -259,7 +259,7 @@ class _Crowds:
     def enough(self, epsilon: float) -> tuple[int | None, int | None]:
         """Return the first larger crowd that may improve the pilot, and the largest tried."""
         most = None
-        for times in MORE:
+        for times in CROWD_FACTORS:
             devices = times * self.expected.devices
             if devices > self.largest:
                 break

@@ -43,10 +43,10 @@ from crowdml.simulation.results import Results
 from crowdml.simulation.trials import simulate
 from crowdml.types import Array
 
-PARTS = (1, 2, 5, 10)
+CHECKIN_COUNTS = (1, 2, 5, 10)
 """The numbers of check-ins into which a device's samples are split, for a try each."""
 
-NOT_WORSE = 0.01
+SAME_ERROR = 0.01
 """Errors this close count as the same, and then less of a participant's time is better."""
 
 FIRST_TRIALS = 3
@@ -55,7 +55,7 @@ FIRST_TRIALS = 3
 FINALISTS = 3
 """The number of options for whole people that get all trials, besides the best for samples."""
 
-LARGER = 10
+TARGET_SIZE_FACTOR = 10
 """How many times larger a simulation may be when a target error is asked for."""
 
 
@@ -166,9 +166,9 @@ def _central(task: Task) -> Plan:
 
 def _ways(mechanism: str, samples: int) -> list[TaskVariant]:
     """List the ways to use all samples in K check-ins, and for whole people a smaller one."""
-    splits = {(samples // parts, parts) for parts in PARTS if samples >= parts}
+    splits = {(samples // parts, parts) for parts in CHECKIN_COUNTS if samples >= parts}
     if MECHANISMS[mechanism].unit is Unit.CHECKIN:
-        splits |= {(samples // parts, 1) for parts in PARTS if samples >= parts}
+        splits |= {(samples // parts, 1) for parts in CHECKIN_COUNTS if samples >= parts}
     return [TaskVariant(mechanism, *split) for split in sorted(splits, reverse=True)]
 
 
@@ -185,7 +185,7 @@ def _recommended(options: dict[TaskVariant, Option]) -> TaskVariant:
     whole = whole or options
     best = min(option.error for option in whole.values())
     return min(
-        (way for way, option in whole.items() if option.error <= best + NOT_WORSE),
+        (way for way, option in whole.items() if option.error <= best + SAME_ERROR),
         key=lambda way: (whole[way].samples, whole[way].checkins, whole[way].error),
     )
 
@@ -221,7 +221,7 @@ def _devices_needed(
     """
     way = TaskVariant(best.mechanism, best.batch, best.checkins)
     samples = expected.samples if expected.eased() else best.samples
-    most = LARGER * min(MOST_SAMPLES, MOST_NUMBERS // task.terms.features.count)
+    most = TARGET_SIZE_FACTOR * min(MOST_SAMPLES, MOST_NUMBERS // task.terms.features.count)
     steps = np.arange(-4, math.log2(MOST_TIMES) + 0.1, 0.5)
     sizes = [math.ceil(expected.devices * 2**doublings) for doublings in steps]
     sizes = [size for size in dict.fromkeys(sizes) if size >= 2 and size * samples <= most]

@@ -8,10 +8,10 @@ import numpy as np
 from crowdml.simulation.advice.interval import surely_at_most
 from crowdml.types import Array
 
-FIRST, MORE, AGAIN = 4, 8, 32
+FIRST_RUNS, MORE_RUNS, CONFIRMING_RUNS = 4, 8, 32
 """The number of runs at a size: to drop it early, to accept it, and to confirm it with others."""
 
-MISSES = 1
+MOST_MISSES = 1
 """The number of these runs that may miss the target.
 
 A size that misses the target in one run of seven is confirmed with a probability of 5 %.
@@ -38,18 +38,18 @@ def fewest_devices(errors: Errors, sizes: Sequence[int], target: float) -> int |
         else:
             low = middle + 1
     for size in sizes[low:]:
-        if _reached(errors(size, AGAIN, 2), target):
+        if _reached(errors(size, CONFIRMING_RUNS, 2), target):
             return size
     return None
 
 
 def _suffices(errors: Errors, size: int, target: float) -> bool:
-    first = errors(size, FIRST, 0)
-    if first.mean() > target and (first > target).sum() > MISSES:
+    first = errors(size, FIRST_RUNS, 0)
+    if first.mean() > target and (first > target).sum() > MOST_MISSES:
         return False
-    return _reached(np.concatenate([first, errors(size, MORE, 1)]), target)
+    return _reached(np.concatenate([first, errors(size, MORE_RUNS, 1)]), target)
 
 
 def _reached(errors: Array, target: float) -> bool:
     """Decide whether enough runs reach the target, by Student's bound or by counting."""
-    return int((errors > target).sum()) <= MISSES or surely_at_most(target, errors)
+    return int((errors > target).sum()) <= MOST_MISSES or surely_at_most(target, errors)

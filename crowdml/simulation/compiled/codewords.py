@@ -9,16 +9,16 @@ import math
 import numpy as np
 from numba import njit
 
-BYTES = 8
+WORD_BYTES = 8
 """The number of bytes in a word."""
 
-GOLDEN, FIRST, SECOND = (
+GOLDEN, FIRST_FACTOR, SECOND_FACTOR = (
     np.uint64(n) for n in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 )
 PAIRS, FOURS, EIGHTS = (
     np.uint64(n) for n in (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F)
 )
-MEAN, DEVIATION = 4, np.float32(math.sqrt(2.0))
+CODE_MEAN, CODE_DEVIATION = 4, np.float32(math.sqrt(2.0))
 """The law of the number of ones in a byte, as in `crowdml/privacy/direction/codebook.py`."""
 
 
@@ -31,13 +31,13 @@ def fill_codeword(out, g, size, k, rank, seed, ranked):  # type: ignore[no-untyp
         seed: Decides all k codewords.
         ranked: Room for k numbers.
     """
-    row = -(-size // BYTES)
+    row = -(-size // WORD_BYTES)
     for i in range(k):
         score = np.float32(0.0)
         for word in range(row):
             ones = _ones(seed, i * row + word)
-            for j in range(word * BYTES, min((word + 1) * BYTES, size)):
-                score += g[j] * np.float32(np.int64(ones & np.uint64(0xFF)) - MEAN)
+            for j in range(word * WORD_BYTES, min((word + 1) * WORD_BYTES, size)):
+                score += g[j] * np.float32(np.int64(ones & np.uint64(0xFF)) - CODE_MEAN)
                 ones >>= np.uint64(8)
         ranked[i] = score
     named = np.partition(ranked[:k], k - rank)[k - rank]
@@ -46,8 +46,8 @@ def fill_codeword(out, g, size, k, rank, seed, ranked):  # type: ignore[no-untyp
         chosen += 1
     for word in range(row):
         ones = _ones(seed, chosen * row + word)
-        for j in range(word * BYTES, min((word + 1) * BYTES, size)):
-            out[j] = np.float32(np.int64(ones & np.uint64(0xFF)) - MEAN) / DEVIATION
+        for j in range(word * WORD_BYTES, min((word + 1) * WORD_BYTES, size)):
+            out[j] = np.float32(np.int64(ones & np.uint64(0xFF)) - CODE_MEAN) / CODE_DEVIATION
             ones >>= np.uint64(8)
 
 
@@ -55,8 +55,8 @@ def fill_codeword(out, g, size, k, rank, seed, ranked):  # type: ignore[no-untyp
 def _ones(seed, counter):  # type: ignore[no-untyped-def]
     """Count the ones in each byte of a random word."""
     x = seed + np.uint64(counter + 1) * GOLDEN
-    x = (x ^ (x >> np.uint64(30))) * FIRST
-    x = (x ^ (x >> np.uint64(27))) * SECOND
+    x = (x ^ (x >> np.uint64(30))) * FIRST_FACTOR
+    x = (x ^ (x >> np.uint64(27))) * SECOND_FACTOR
     x = x ^ (x >> np.uint64(31))
     x = x - ((x >> np.uint64(1)) & PAIRS)
     x = (x & FOURS) + ((x >> np.uint64(2)) & FOURS)

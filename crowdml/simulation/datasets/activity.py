@@ -7,14 +7,14 @@ import numpy as np
 
 from crowdml.errors import InvalidInput
 from crowdml.simulation.datasets.dataset import Dataset
-from crowdml.simulation.datasets.scaling import CLIP, standardized
+from crowdml.simulation.datasets.scaling import CLIP_DEVIATIONS, standardized
 from crowdml.simulation.datasets.sources import EXTRASENSORY, read_source
 from crowdml.types import Array, Flags, Ints
 
 GRAVITY_WEIGHT = 0.1
 """Bin 0 of the spectrum is nine tenths gravity. Fixed here, not learnt from anyone's data."""
 
-STEPS = 12
+STEP_BINS = 12
 """Bins of the spectrum, each 0.31 Hz wide, that show steps: fewer numbers carry less noise. Chosen
 by cross-validation over the people for training."""
 
@@ -50,7 +50,7 @@ def load_activity(features: str = "demo") -> Dataset:
     if features == "paper":
         x = np.hstack([x, x[:, 31:0:-1]])
     elif features == "demo":
-        x = x[:, :STEPS]
+        x = x[:, :STEP_BINS]
         x[:, 0] *= GRAVITY_WEIGHT
     else:
         raise InvalidInput(f"the features must be paper or demo, found {features!r}.")
@@ -73,7 +73,7 @@ def load_extrasensory() -> Dataset:
         y, person = archive["y"], archive["user"]
         labels = tuple(archive["class_names"].tolist())
     test = person >= FIRST_TEST_PERSON["extrasensory"]
-    x = np.clip(standardized(x, x[~test]), -CLIP, CLIP)
+    x = np.clip(standardized(x, x[~test]), -CLIP_DEVIATIONS, CLIP_DEVIATIONS)
     return _split("extrasensory", labels, x, y, person, test)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from crowdml.errors import InvalidInput
 from crowdml.simulation.datasets.dataset import Dataset
-from crowdml.simulation.datasets.scaling import CLIP, standardized
+from crowdml.simulation.datasets.scaling import CLIP_DEVIATIONS, standardized
 from crowdml.simulation.datasets.sources import AIR, read_source
 
 TRAIN_SHARE = 0.75
@@ -38,5 +38,5 @@ def load_air(divisor: float = 1.0) -> Dataset:
     whole = ~np.isnan(values).any(axis=1)
     values, station, early = values[whole], station[whole], time[whole] < TRAIN_SHARE * n_times
     values = standardized(values, values[early])
-    y, x = values[:, 0], np.clip(values[:, 1:], -CLIP, CLIP) / divisor
+    y, x = values[:, 0], np.clip(values[:, 1:], -CLIP_DEVIATIONS, CLIP_DEVIATIONS) / divisor
     return Dataset("air", (), x[early], y[early], station[early], x[~early], y[~early])

@@ -14,10 +14,10 @@ import numpy.typing as npt
 from crowdml.errors import InvalidInput
 from crowdml.types import Array, Ints
 
-RARE, ROUNDS = 1e-9, 30
+LEAST_LABEL_SHARE, BALANCING_ROUNDS = 1e-9, 30
 """The least share of a label that a device wants, and how often sizes and labels are balanced."""
 
-SMALLEST = 1e-300
+SMALLEST_SUM = 1e-300
 """Replaces 0, by which nothing can be divided, for devices without samples."""
 
 LARGEST_SPREAD = 100.0
@@ -95,9 +95,9 @@ def apportion(counts: Ints, total: int) -> Ints:
 
 def _cut_by_label(n_c: Ints, sizes: Ints, skew: float, rng: np.random.Generator) -> Ints:
     """Return the piece of each sample, where samples are sorted by label and n_c have label c."""
-    wanted = rng.dirichlet(skew * len(n_c) * n_c / n_c.sum(), size=len(sizes)) + RARE
-    for _ in range(ROUNDS):
-        wanted *= (sizes / np.maximum(wanted.sum(axis=1), SMALLEST))[:, None]
+    wanted = rng.dirichlet(skew * len(n_c) * n_c / n_c.sum(), size=len(sizes)) + LEAST_LABEL_SHARE
+    for _ in range(BALANCING_ROUNDS):
+        wanted *= (sizes / np.maximum(wanted.sum(axis=1), SMALLEST_SUM))[:, None]
         wanted *= n_c / wanted.sum(axis=0)
     place = np.concatenate([_cut(n, wanted[:, c], rng) for c, n in enumerate(n_c.tolist())])
     return _resized(place, sizes, rng)

@@ -10,8 +10,8 @@ from crowdml.errors import InvalidInput, Unreachable
 from crowdml.simulation.datasets.cache import new_file
 from crowdml.simulation.notebook import ProgressBar
 
-CHUNK = 1 << 16
-SECONDS = 30.0
+CHUNK_BYTES = 1 << 16
+SILENT_SECONDS = 30.0
 """How long the server may stay silent."""
 
 
@@ -23,8 +23,8 @@ def download(url: str, path: Path, sha256: str, n_bytes: int) -> None:
     digest, received = hashlib.sha256(), 0
     progress = ProgressBar(f"{path.name}, {n_bytes / 1e6:,.1f} MB")
     try:
-        with urlopen(url, timeout=SECONDS) as response, new_file(path) as file:  # noqa: S310
-            while received <= n_bytes and (chunk := response.read(CHUNK)):
+        with urlopen(url, timeout=SILENT_SECONDS) as response, new_file(path) as file:  # noqa: S310
+            while received <= n_bytes and (chunk := response.read(CHUNK_BYTES)):
                 file.write(chunk)
                 digest.update(chunk)
                 received += len(chunk)

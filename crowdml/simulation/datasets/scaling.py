@@ -4,7 +4,7 @@ import numpy as np
 
 from crowdml.types import Array
 
-CLIP = 6.0
+CLIP_DEVIATIONS = 6.0
 """Standard deviations beyond which a feature is cut off."""
 
 

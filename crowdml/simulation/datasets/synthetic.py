@@ -11,7 +11,7 @@ from crowdml.types import Array
 DIFFICULTIES = {"easy": 0.02, "medium": 0.1, "hard": 0.25}
 """The error that is left with all data in one place; for numbers, the share of y that is random."""
 
-TESTS = 4000
+TEST_SAMPLES = 4000
 
 
 def synthetic(
@@ -30,7 +30,7 @@ def synthetic(
         raise InvalidInput(
             f"difficulty must be one of {', '.join(DIFFICULTIES)}, found {difficulty!r}."
         )
-    share, n = DIFFICULTIES[difficulty], n_samples + TESTS
+    share, n = DIFFICULTIES[difficulty], n_samples + TEST_SAMPLES
     cloud = rng.normal(size=(n, n_features))
     if labels:
         y = rng.integers(len(labels), size=n).astype(np.float64)
@@ -48,7 +48,7 @@ def synthetic(
 
 def _distance(cloud: Array, y: Array, centres: Array, share: float) -> float:
     """Find by bisection how far to stretch the centres for this share of errors."""
-    cloud, y = cloud[:TESTS], y[:TESTS].astype(int)
+    cloud, y = cloud[:TEST_SAMPLES], y[:TEST_SAMPLES].astype(int)
     low, high = 0.0, 100.0
     for _ in range(40):
         middle = (low + high) / 2

@@ -10,13 +10,13 @@ from crowdml.errors import InvalidInput
 from crowdml.tables import Table, read_table, separators
 from crowdml.types import Array
 
-PERSON = ("person", "user")
+PERSON_HEADERS = ("person", "user")
 
 
 def read_samples(path: Path) -> tuple[Array, npt.NDArray[Any], npt.NDArray[Any] | None]:
     """Read features, the last column as numbers or text, and the person of each line, if given."""
     table = read_table(path)
-    owner = next((name for name in table.columns if name.lower() in PERSON), None)
+    owner = next((name for name in table.columns if name.lower() in PERSON_HEADERS), None)
     *features, target = [name for name in table.columns if name != owner] or [""]
     if not features:
         raise InvalidInput(

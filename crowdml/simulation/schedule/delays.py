@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from crowdml.errors import InvalidInput
 
-LONGEST = 1e9
+LONGEST_DELAY = 1e9
 """The longest typical delay, in ticks: more than the samples of any simulated crowd."""
 
 Delay: TypeAlias = Callable[[np.random.Generator, int], npt.ArrayLike]
@@ -58,5 +58,5 @@ def draw(delay: Delay, rng: np.random.Generator, n: int) -> npt.NDArray[np.int64
 
 
 def _check(ticks: float) -> None:
-    if not 0 <= ticks <= LONGEST:
-        raise InvalidInput(f"a delay must lie in 0 … {LONGEST:g}, found {ticks:g}.")
+    if not 0 <= ticks <= LONGEST_DELAY:
+        raise InvalidInput(f"a delay must lie in 0 … {LONGEST_DELAY:g}, found {ticks:g}.")

@@ -15,9 +15,9 @@ from crowdml.simulation.schedule.arrivals import Arrivals, Int32s
 from crowdml.simulation.schedule.delays import Delay, draw
 from crowdml.types import Flags, Ints
 
-NOTHING = -1
+NO_LINK = -1
 
-NOBODY: Int32s = np.zeros(0, np.int32)
+NO_LIARS: Int32s = np.zeros(0, np.int32)
 
 
 class Schedule(NamedTuple):
@@ -48,7 +48,7 @@ class Schedule(NamedTuple):
     trains: Flags
     updates: float | None = None
     heldout: float = 0.0
-    liars: Int32s = NOBODY
+    liars: Int32s = NO_LIARS
 
     @property
     def n_checkins(self) -> int:
@@ -151,17 +151,17 @@ def _run(  # type: ignore[no-untyped-def]
     A node is either a round trip of a device (it has at most one under way, so its number is the
     device's) or a check-in (n_devices + its number in the order of computing).
     """
-    waiting_first = np.full(n_devices, NOTHING, np.int32)  # the buffer, as a list through ticks
-    waiting_last = np.full(n_devices, NOTHING, np.int32)
-    next_tick = np.full(len(devices), NOTHING, np.int32)
+    waiting_first = np.full(n_devices, NO_LINK, np.int32)  # the buffer, as a list through ticks
+    waiting_last = np.full(n_devices, NO_LINK, np.int32)
+    next_tick = np.full(len(devices), NO_LINK, np.int32)
     n_s = np.zeros(n_devices, np.int32)
     asked = np.zeros(n_devices, np.int32)  # requests so far; each becomes a check-in
     away = np.zeros(n_devices, np.uint8)  # 0 at home, 1 request under way, 2 answer under way
     fetched = np.zeros(n_devices, np.int64)  # the version of the answer under way
 
-    first = np.full(horizon, NOTHING, np.int64)
-    last = np.full(horizon, NOTHING, np.int64)
-    after = np.full(n_devices + most, NOTHING, np.int64)
+    first = np.full(horizon, NO_LINK, np.int64)
+    last = np.full(horizon, NO_LINK, np.int64)
+    after = np.full(n_devices + most, NO_LINK, np.int64)
 
     computed = 0
     requests = 0
@@ -183,14 +183,14 @@ def _run(  # type: ignore[no-untyped-def]
         arrived = now >= n_ticks
         while True:
             node = first[slot]
-            if node == NOTHING:
+            if node == NO_LINK:
                 if arrived:
                     break
                 # Everything due at this tick has happened; now the sample of this tick arrives.
                 arrived = True
                 m = devices[now]
                 if n_s[m] < room:
-                    if waiting_last[m] == NOTHING:
+                    if waiting_last[m] == NO_LINK:
                         waiting_first[m] = now
                     else:
                         next_tick[waiting_last[m]] = now
@@ -205,9 +205,9 @@ def _run(  # type: ignore[no-untyped-def]
                     under_way += 1
                 continue
             first[slot] = after[node]
-            if first[slot] == NOTHING:
-                last[slot] = NOTHING
-            after[node] = NOTHING
+            if first[slot] == NO_LINK:
+                last[slot] = NO_LINK
+            after[node] = NO_LINK
             under_way -= 1
             if node >= n_devices:  # a check-in reaches the server
                 landed[n_landed] = node - n_devices
@@ -224,12 +224,12 @@ def _run(  # type: ignore[no-untyped-def]
                 away[node] = 0
                 position = c_start[computed]
                 k = waiting_first[node]
-                while k != NOTHING:
+                while k != NO_LINK:
                     c_used[position] = samples[k]
                     position += 1
                     k = next_tick[k]
-                waiting_first[node] = NOTHING
-                waiting_last[node] = NOTHING
+                waiting_first[node] = NO_LINK
+                waiting_last[node] = NO_LINK
                 n_s[node] = 0
                 c_version[computed] = fetched[node]
                 c_device[computed] = node
@@ -254,7 +254,7 @@ def _run(  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _append(first, last, after, slot, node):  # type: ignore[no-untyped-def]
-    if last[slot] == NOTHING:
+    if last[slot] == NO_LINK:
         first[slot] = node
     else:
         after[last[slot]] = node

@@ -2,8 +2,8 @@
 
 import { InvalidInput, Unreachable } from "../errors.js";
 import { phrase } from "../phrase.js";
-import { UNCERTAIN, nearest, shareRange } from "../protocol/figures.js";
-import { answer, integer, number, oneOf, otherwise } from "../protocol/schema.js";
+import { UNCERTAIN, clipToShare, roundHalfUp, shareRange } from "../protocol/numbers_in_words.js";
+import { integer, number, oneOf, openSection, otherwise } from "../protocol/schema.js";
 
 /** @import { PastError, PublicResults } from "../types.js" */
 
@@ -11,11 +11,11 @@ const FINAL = ["reached", "exhausted", "stopped"];
 const count = integer(0, Number.MAX_SAFE_INTEGER);
 const share = number(-1e9, 1e9);
 
-const STATISTICS = answer({
+const STATISTICS = openSection({
   state: oneOf("running", "paused", "reached", "exhausted", "stopped"),
   version: count,
   active_devices: count,
-  error: otherwise(null, answer({ value: share, margin: share })),
+  error: otherwise(null, openSection({ value: share, margin: share })),
 });
 
 /**
@@ -92,7 +92,7 @@ function since(first, { error: now, errors }) {
 }
 
 /** @param {{value: number}} share Noise can move it outside 0 … 1. */
-const percent = ({ value }) => nearest(100 * Math.min(Math.max(value, 0), 1));
+const percent = ({ value }) => roundHalfUp(100 * clipToShare(value));
 
 /** @param {Pick<PublicResults, "error">} results */
 export function errorNow({ error }) {

@@ -2,7 +2,7 @@
 
 import { phrase } from "../phrase.js";
 import { DirectionMechanism, KIND, lossOf } from "../privacy/direction_mechanism.js";
-import { shown as rounded, times } from "../protocol/figures.js";
+import { fourDigitsUp, timesInWords } from "../protocol/numbers_in_words.js";
 import { EPSILON, fail, integer, oneOf, section } from "../protocol/schema.js";
 
 /**
@@ -44,7 +44,7 @@ export const DIRECTION = {
     for (const share of roles) {
       yield [share.role, sentenceOf(share, promise)];
       if (share.role !== "count") continue;
-      const values = { times: times(share.truth) };
+      const values = { times: timesInWords(share.truth) };
       yield ["answer", phrase("Some check-ins send your answer to one sample, true {times}.", values)];
     }
     yield ["hides", chanceHides(promise)];
@@ -63,7 +63,7 @@ export const DIRECTION = {
 
 /** @type {(share: RoleShare, promise: PrivacyPromise) => Phrase} */
 function sentenceOf({ role, n, of, truth }, { directions, hasLabels, tolerance }) {
-  const values = { n, of, directions, times: times(truth), tolerance: rounded(tolerance) };
+  const values = { n, of, directions, times: timesInWords(truth), tolerance: fourDigitsUp(tolerance) };
   if (role === "train") {
     return n === of
       ? phrase(

@@ -4,7 +4,7 @@ import { phrase } from "../phrase.js";
 import { GAUSSIAN, LAPLACE } from "../privacy/laws.js";
 import { KIND, NoiseMechanism, lossOf } from "../privacy/noise_mechanism.js";
 import { decodeGradient } from "../protocol/codec.js";
-import { countOf } from "../protocol/figures.js";
+import { countOf } from "../protocol/numbers_in_words.js";
 import { EPSILON, fail, number, oneOf, section } from "../protocol/schema.js";
 
 /**

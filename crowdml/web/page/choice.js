@@ -1,15 +1,15 @@
-/** Show the answers to choose from: recent ones first, with a search if there are many. */
+/** Show the labels to choose from: recent ones first, with a search if there are many. */
 
 import { any, input, make, put } from "./elements.js";
 import { say } from "./say.js";
 
 /** @import { Device } from "../index.js" */
 
-/** More answers than fit on a phone's screen get a search field. */
+/** More labels than fit on a phone's screen get a search field. */
 const MANY = 12;
 /** The letters that fit into a button on one line. */
 const ROOM = 14;
-/** The key in localStorage of the answers that were given, the newest first. */
+/** The key in localStorage of the labels that were chosen, the newest first. */
 const RECENT = "crowdml recent answers ";
 
 export class Choice {
@@ -50,7 +50,7 @@ export class Choice {
     if (first instanceof HTMLElement) first.focus();
   }
 
-  /** Erase the recent answers from the browser. */
+  /** Erase the recent labels from the browser. */
   forget() {
     localStorage.removeItem(this.#key);
   }

@@ -1,6 +1,6 @@
 /** Find the page's elements by their ids, and write numbers as people read them. */
 
-import { shown } from "../protocol/figures.js";
+import { fourDigitsUp } from "../protocol/numbers_in_words.js";
 import { language, phraseOf, say } from "./say.js";
 
 /** @import { PrivacyPromise } from "../protocol/promise.js" */
@@ -81,7 +81,7 @@ export const count = (value) => value.toLocaleString(language);
 
 /** @param {number} value ε. */
 export const epsilon = (value) =>
-  shown(value).toLocaleString(language, { maximumSignificantDigits: 4 });
+  fourDigitsUp(value).toLocaleString(language, { maximumSignificantDigits: 4 });
 
 /** @type {(id: string, promise: PrivacyPromise) => void} */
 export function showLevel(id, { level: { key, pill } }) {

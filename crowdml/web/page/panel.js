@@ -18,14 +18,14 @@ export class Panel {
   /** @param {Participation} part */
   constructor(part) {
     this.#part = part;
-    this.#choice = new Choice(part.device, (y) => this.#answer(y));
-    this.#makeAnswer();
+    this.#choice = new Choice(part.device, (y) => this.#setLabel(y));
+    this.#askLabel();
     if (part.typedIn) this.#makeForm();
     any("manual").hidden = !part.typedIn;
     any("run").addEventListener("click", async () => {
       await part.run(!part.running);
       this.render();
-      if (any("run").hidden) this.#focusAnswer();
+      if (any("run").hidden) this.#focusLabel();
     });
   }
 
@@ -35,12 +35,12 @@ export class Panel {
     input("target").disabled = part.limited;
     put("run", part.running ? say("Pause") : say("Resume"));
     any("run").className = part.running ? "second" : "";
-    // Before the first answer nothing is read, so there is nothing to pause.
-    any("run").hidden = part.typedIn || part.limited || (part.running && !part.answered);
+    // Before the first label nothing is read, so there is nothing to pause.
+    any("run").hidden = part.typedIn || part.limited || (part.running && !part.labelled);
     any("limit-reached").hidden = !part.limited;
     any("answer").hidden = part.limited;
     any("now").hidden = part.limited;
-    any("signal").hidden = part.typedIn || part.limited || !part.answered;
+    any("signal").hidden = part.typedIn || part.limited || !part.labelled;
     this.#light();
     this.tick();
   }
@@ -72,10 +72,10 @@ export class Panel {
   }
 
   #thinks() {
-    const { crowd, reader, typedIn, answered, open } = this.#part;
+    const { crowd, reader, typedIn, labelled, open } = this.#part;
     const { x, sensing } = reader;
-    if (!typedIn && answered && !open) return "–";
-    if (!typedIn && !answered) return say("after your answer");
+    if (!typedIn && labelled && !open) return "–";
+    if (!typedIn && !labelled) return say("after your answer");
     if (!typedIn) return x && sensing ? crowd.thinks(x) : untilWindow(reader);
     const values = this.#values();
     return values ? crowd.thinks(this.#part.features(values)) : say("fill in the numbers");
@@ -89,12 +89,12 @@ export class Panel {
   }
 
   /** @param {number | null} y */
-  #answer(y) {
-    this.#part.answer(y);
+  #setLabel(y) {
+    this.#part.setLabel(y);
     this.render();
   }
 
-  #makeAnswer() {
+  #askLabel() {
     const { labels, description, unit } = this.#part.device.terms.target;
     put("question", labels.length ? say("What is true now?") : say("What is the number now?"));
     put("question-hint", description);
@@ -102,11 +102,11 @@ export class Panel {
     put("unit", unit);
     input("target").addEventListener("input", ({ target }) => {
       const y = /** @type {HTMLInputElement} */ (target).valueAsNumber;
-      this.#answer(Number.isFinite(y) ? y : null);
+      this.#setLabel(Number.isFinite(y) ? y : null);
     });
   }
 
-  /** Make the form; the focus moves from the readings to the answer to the button. */
+  /** Make the form; the focus moves from the readings to the label to the button. */
   #makeForm() {
     const part = this.#part;
     const form = element("manual", HTMLFormElement);
@@ -132,7 +132,7 @@ export class Panel {
       if (!values) return;
       if (part.label === null) {
         put("manual-note", say("Choose the answer, then add the sample."));
-        this.#focusAnswer();
+        this.#focusLabel();
         return;
       }
       const why = await part.enter(values, part.label);
@@ -152,10 +152,10 @@ export class Panel {
   #focusAfter(field) {
     const next = this.#fields[this.#fields.indexOf(field) + 1];
     if (next) next.focus();
-    else this.#focusAnswer();
+    else this.#focusLabel();
   }
 
-  #focusAnswer() {
+  #focusLabel() {
     const buttons = this.#part.device.terms.target.labels.length > 0;
     if (buttons) this.#choice.focus();
     else input("target").focus();

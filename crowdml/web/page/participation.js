@@ -28,8 +28,8 @@ export class Participation extends EventTarget {
   label = null;
   running = false;
   limited = false;
-  /** Whether the participant has answered in this visit; the sensor is not read before that. */
-  answered = false;
+  /** Whether the participant has set a label in this visit; the sensor is not read before that. */
+  labelled = false;
   /** @type {End | null} */
   over = null;
   termsChanged = false;
@@ -75,15 +75,15 @@ export class Participation extends EventTarget {
   }
 
   /**
-   * Set what is true now, and start the sensor: an answer means taking part.
+   * Set what is true now, and start the sensor: a label means taking part.
    *
    * @param {number | null} label
    */
-  answer(label) {
+  setLabel(label) {
     this.label = label;
     this.away = 0;
     if (label === null) return;
-    this.answered = true;
+    this.labelled = true;
     if (this.running) this.settle();
     else this.run(true);
   }
@@ -155,7 +155,7 @@ export class Participation extends EventTarget {
   }
 
   async #follow() {
-    const wanted = this.open && this.answered;
+    const wanted = this.open && this.labelled;
     if (this.typedIn || wanted === this.reader.sensing) return;
     if (!wanted) {
       this.reader.stop();
@@ -167,8 +167,8 @@ export class Participation extends EventTarget {
 
   /** @type {(x: Float64Array, y: number) => Promise<void>} */
   #keep(x, y) {
-    const answer = this.device.terms.target.labels[y] ?? y;
-    return this.#try(async () => this.#became(await this.device.add(x, answer, this.#termsSha256)));
+    const label = this.device.terms.target.labels[y] ?? y;
+    return this.#try(async () => this.#became(await this.device.add(x, label, this.#termsSha256)));
   }
 
   /** @param {OutcomeName} outcome */
@@ -213,7 +213,7 @@ export class Participation extends EventTarget {
 
   #look() {
     if (document.hidden) this.#hidden = performance.now();
-    else if (this.running && this.answered) {
+    else if (this.running && this.labelled) {
       this.away = Math.ceil((performance.now() - this.#hidden) / 1000);
     }
     this.settle();

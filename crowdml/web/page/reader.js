@@ -8,7 +8,7 @@ import { SensorError, sourceOf } from "../sensors/index.js";
 const QUIET_SECONDS = 3;
 const LIVE_SECONDS = 0.2;
 const KEPT_SECONDS = 2;
-/** The key in localStorage of the time and the answer of the last sample. */
+/** The key in localStorage of the time and the label of the last sample. */
 const LAST = "crowdml last sample ";
 
 export class Reader {
@@ -117,7 +117,7 @@ export class Reader {
     if (time <= Date.now()) this.#sensing.recall(now - (Date.now() - time) / 1000, y);
   }
 
-  /** Erase the last sample's time and answer from the browser. */
+  /** Erase the last sample's time and label from the browser. */
   forget() {
     localStorage.removeItem(this.#last);
   }

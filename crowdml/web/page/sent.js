@@ -2,7 +2,7 @@
 
 import { REJECTED } from "../device/exchange.js";
 import { eventKindOf } from "../index.js";
-import { countOf, probabilityInWords } from "../protocol/figures.js";
+import { countOf, probabilityInWords } from "../protocol/numbers_in_words.js";
 import { any, make, put, row } from "./elements.js";
 import { language, say } from "./say.js";
 

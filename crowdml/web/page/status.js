@@ -72,7 +72,7 @@ function untilWhen({ device, crowd, waiting, taskPaused }) {
 /** @param {Participation} part */
 function collecting(part) {
   const sensor = part.typedIn ? "" : sensorOf(part.sensor.kind).name;
-  if (part.answered && sensor && !part.reader.sensing) {
+  if (part.labelled && sensor && !part.reader.sensing) {
     return say("Starting the {sensor}. Allow it if the browser asks.", { sensor });
   }
   if (part.reader.silent) {
@@ -86,7 +86,7 @@ function collecting(part) {
     return full ? `${say("The buffer is full, so nothing more is kept.")} ${why}` : why;
   }
   if (part.typedIn) return say("Ready for the next sample.");
-  if (!part.answered) return say("Nothing is read until you answer.");
+  if (!part.labelled) return say("Nothing is read until you answer.");
   if (part.label === null) return say("Nothing is collected until you say what is true now.");
   const answer = part.device.terms.target.labels[part.label] ?? part.label;
   return say("Collecting: {answer}.", { answer });

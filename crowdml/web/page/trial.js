@@ -4,7 +4,7 @@ import { Sensing, featuresOf } from "../device/sensing.js";
 import { MODELS } from "../models/index.js";
 import { phrase } from "../phrase.js";
 import { makeFeatures } from "../protocol/columns.js";
-import { probabilityInWords, significant } from "../protocol/figures.js";
+import { probabilityInWords, significant } from "../protocol/numbers_in_words.js";
 import { isTypedIn, missing, sourceOf } from "../sensors/index.js";
 import { language, phraseOf, say } from "./say.js";
 
@@ -32,7 +32,7 @@ export async function predict(form, output, load = () => fetched(form)) {
   const sensor = text ? JSON.parse(text) : null;
   try {
     if (sensor && !isTypedIn(sensor)) await sense(form, output, sensor, load);
-    else output.replaceChildren(...answer(learnt(form, await load()), entered(form, sensor)));
+    else output.replaceChildren(...predictionOf(learnt(form, await load()), entered(form, sensor)));
   } catch (trouble) {
     output.replaceChildren(paragraph(say(phraseOf(trouble))));
   }
@@ -94,7 +94,7 @@ async function sense(form, output, sensor, load) {
   }, SILENCE_MS + (1000 * sensor.window) / sensor.rate);
   const quiet = await source.start((time, reading) => {
     clearTimeout(patience);
-    for (const { x } of sensing.push(time, reading, 0)) output.replaceChildren(...answer(model, x));
+    for (const { x } of sensing.push(time, reading, 0)) output.replaceChildren(...predictionOf(model, x));
   }, sensor);
   button.textContent = say("Stop");
   stop = () => {
@@ -126,7 +126,7 @@ function learnt(form, text) {
  *
  * @type {(model: any, readings: Float64Array | (number | null)[]) => HTMLElement[]}
  */
-function answer({ kind, model, w, labels, columns, norm, unit }, readings) {
+function predictionOf({ kind, model, w, labels, columns, norm, unit }, readings) {
   const x = makeFeatures(/** @type {Columns} */ (columns), readings, /** @type {Norm} */ (norm));
   const y = model.predict(w, x);
   const result = labels[y] ?? `${significant(y, 3, language)} ${unit}`.trimEnd();

@@ -1,7 +1,7 @@
 /** Make check-ins that name one of k directions: privacy for everything in a check-in at once. */
 
 import { phrase } from "../phrase.js";
-import { nearest } from "../protocol/figures.js";
+import { roundHalfUp } from "../protocol/numbers_in_words.js";
 import { fail } from "../protocol/schema.js";
 import { Choice, closestFirst } from "./choice.js";
 import { Codebook, inWholeNumbers } from "./codebook.js";
@@ -68,7 +68,7 @@ export class DirectionMechanism {
   get roles() {
     const { evaluators, counters } = this.#settings;
     const of = denominator(evaluators, counters);
-    const [evaluate, count] = [evaluators, counters].map((s) => s && Math.max(1, nearest(s * of)));
+    const [evaluate, count] = [evaluators, counters].map((s) => s && Math.max(1, roundHalfUp(s * of)));
     const n = { train: of - (evaluate ?? 0) - (count ?? 0), evaluate, count };
     return /** @type {DirectionEvent["role"][]} */ (Object.keys(n))
       .filter((role) => n[role])
@@ -159,7 +159,7 @@ function respond(truths, choice, chance) {
 function denominator(...shares) {
   let of = 1;
   const fits = (/** @type {number} */ s) =>
-    Math.abs(s * of - nearest(s * of)) < 1e-6 && (s === 0 || nearest(s * of) > 0);
+    Math.abs(s * of - roundHalfUp(s * of)) < 1e-6 && (s === 0 || roundHalfUp(s * of) > 0);
   while (of < MOST_SHARED && !shares.every(fits)) of++;
   return of;
 }

@@ -2,7 +2,7 @@
 
 import { phrase } from "../phrase.js";
 import { Loss, PRIVATE_UP_TO, SLACK } from "../privacy/loss.js";
-import { certainty } from "./figures.js";
+import { certaintyOfLoss } from "./numbers_in_words.js";
 import { LEAVES, LOST, LOST_IN_SHORT, sentencesOf } from "./sentences.js";
 
 /** @import { Level, Phrase, Terms } from "../types.js" */
@@ -61,9 +61,9 @@ export class PrivacyPromise {
     const over = Loss.sum([...sent, loss.times(this.checkins - sent.length)]);
     this.epsilonOverCheckins = over.total;
     /** How sure somebody can become at most who had only a coin's guess before, except with `chance`. */
-    this.certainty = certainty(Math.max(over.bound, reading.bound));
+    this.certainty = certaintyOfLoss(Math.max(over.bound, reading.bound));
     /** The same from one check-in, or about a sample in one. */
-    this.certaintyOfOne = certainty(loss.bound);
+    this.certaintyOfOne = certaintyOfLoss(loss.bound);
     /** For everything in one check-in; null where it grows with samples. */
     this.epsilonPerCheckin = whole ? loss.total : null;
     /** For everything that the check-ins send; null as above. */
@@ -73,7 +73,7 @@ export class PrivacyPromise {
     this.chance = loss.delta * ((mechanism.countsShare ?? 0) > MANY_COUNTS ? MORE_OFTEN : 1);
     this.batch = collection.batch;
     /** The first two labels; none where a number is predicted. */
-    this.answers = target.labels.slice(0, 2);
+    this.firstLabels = target.labels.slice(0, 2);
     this.tolerance = terms.model.tolerance;
     /** k; 0 where no direction is sent. */
     this.directions = mechanism.directions ?? 0;

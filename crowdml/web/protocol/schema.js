@@ -67,7 +67,7 @@ export const otherwise = (standard, rule) => (value, path) =>
  * @type {<F extends Record<string, Rule<any>>>(fields: F) => Rule<Fields<F>>}
  */
 export const section = (fields) => (value, path) => {
-  const found = answer(fields)(value, path);
+  const found = openSection(fields)(value, path);
   for (const name of Object.keys(/** @type {object} */ (value))) {
     if (!Object.hasOwn(fields, name)) {
       const field = name.slice(0, 40);
@@ -82,7 +82,7 @@ export const section = (fields) => (value, path) => {
  *
  * @type {<F extends Record<string, Rule<any>>>(fields: F) => Rule<Fields<F>>}
  */
-export const answer = (fields) => (value, path) => {
+export const openSection = (fields) => (value, path) => {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     return fail("a JSON object", path, value);
   }

@@ -3,7 +3,7 @@
 import { kindOf } from "../mechanisms/index.js";
 import { phrase } from "../phrase.js";
 import { PRIVATE_UP_TO } from "../privacy/loss.js";
-import { atMostTimes, countOf, shown } from "./figures.js";
+import { atMostTimes, countOf, fourDigitsUp } from "./numbers_in_words.js";
 
 /** @import { Phrase, PrivacyPromise } from "../types.js" */
 
@@ -32,7 +32,7 @@ export function* sentencesOf(promise) {
       "readings",
       phrase("One reading of your sensor is in up to {n} samples: for a reading, ε is at most {epsilon}.", {
         n: shared,
-        epsilon: shown(promise.epsilonPerReading),
+        epsilon: fourDigitsUp(promise.epsilonPerReading),
       }),
     ];
   }
@@ -75,7 +75,7 @@ function notPrivate({ exact, epsilon, epsilonOfTerms, whom }) {
   return phrase(
     "It has ε = {epsilon} for {whom}. Above {most} nothing is protected: a guess can become certain.",
     {
-      epsilon: shown(each ? epsilon : epsilonOfTerms),
+      epsilon: fourDigitsUp(each ? epsilon : epsilonOfTerms),
       whom: each ? phrase("one sample in each check-in") : WHOM[whom],
       most: PRIVATE_UP_TO,
     },
@@ -107,14 +107,14 @@ function often(n) {
 /** @param {PrivacyPromise} promise */
 function epsilon({ exact, whom, checkins: n, epsilonOverCheckins, epsilonPerSample }) {
   if (exact) return phrase("ε = ∞: nothing is protected.");
-  const epsilon = shown(epsilonOverCheckins);
+  const epsilon = fourDigitsUp(epsilonOverCheckins);
   if (whom === "person") {
     return phrase("ε = {epsilon}, for everything that you send to this task.", { epsilon });
   }
   if (n === 1) return phrase("ε = {epsilon}, for a single sample.", { epsilon });
   return phrase(
     "ε = {epsilon} for one sample in each of {n} check-ins, and ε = {single} for a single sample.",
-    { epsilon, n, single: shown(epsilonPerSample) },
+    { epsilon, n, single: fourDigitsUp(epsilonPerSample) },
   );
 }
 
@@ -136,7 +136,7 @@ function loss(promise) {
       values,
     );
   }
-  const question = questionOf(promise.answers);
+  const question = questionOf(promise.firstLabels);
   if (promise.whom !== "person") {
     return phrase(
       "Suppose somebody wonders {question} in one sample of each check-in, and guesses right half " +

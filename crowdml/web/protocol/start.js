@@ -3,7 +3,7 @@
 import { InvalidInput } from "../errors.js";
 import { hexOf } from "../hash.js";
 import { phrase } from "../phrase.js";
-import { countOf } from "./figures.js";
+import { countOf } from "./numbers_in_words.js";
 import { fail, integer, otherwise, section, text } from "./schema.js";
 
 /** @import { Start } from "../types.js" */

@@ -12,7 +12,7 @@ import { phrase } from "../phrase.js";
 import { SLACK, within } from "../privacy/loss.js";
 import { FEATURES, checkFeatures } from "./columns.js";
 import { PrivacyPromise } from "./promise.js";
-import { answer, fail, flag, integer, list, number, oneOf, otherwise, section, text } from "./schema.js";
+import { openSection, fail, flag, integer, list, number, oneOf, otherwise, section, text } from "./schema.js";
 import { samplesPerReading } from "./sensor.js";
 import { START } from "./start.js";
 
@@ -34,7 +34,7 @@ const positive = number(1e-9, 1e9);
 
 /** @type {Rule<PrivacyTerms>} */
 const privacy = (value, path) => {
-  const { mechanism } = answer({ mechanism: oneOf(...Object.keys(MECHANISMS)) })(value, path);
+  const { mechanism } = openSection({ mechanism: oneOf(...Object.keys(MECHANISMS)) })(value, path);
   return kindOf(mechanism).terms(value, path);
 };
 

@@ -1,6 +1,6 @@
 /** What a device and its server send to each other. */
 
-import type { ANSWER, CHECKOUT, ENROLLED, TASK } from "../device/network/transport.js";
+import type { CHECKIN_ANSWER, CHECKOUT, ENROLLED, TASK } from "../device/network/transport.js";
 
 export type TaskView = ReturnType<typeof TASK>;
 
@@ -8,7 +8,7 @@ export type Enrolled = ReturnType<typeof ENROLLED>;
 
 export type Checkout = ReturnType<typeof CHECKOUT>;
 
-export type CheckinAnswer = ReturnType<typeof ANSWER>;
+export type CheckinAnswer = ReturnType<typeof CHECKIN_ANSWER>;
 
 export interface Enrol {
   terms: string;

@@ -143,11 +143,11 @@ def test_a_model_in_three_formats(quick: Here, database: str, tmp_path: Path) ->
         said = quick("task", "export", "walks", "--out", f"walks.{kind}").said()
         assert said == f"wrote version 3 of walks to walks.{kind}\n"
     fold = recompute(database, "walks")
-    assert fold.learnt.any()
+    assert fold.exported.any()
     for name in ("walks.npz", "walks.json"):
         model = load_model(tmp_path / name)
         found = np.concatenate([model.weights.ravel(), model.intercepts])
-        assert found.tobytes() == fold.learnt.tobytes()
+        assert found.tobytes() == fold.exported.tobytes()
         assert (model.about.task, model.about.version) == ("walks", 3)
     assert (tmp_path / "walks.onnx").read_bytes()
 

@@ -49,7 +49,7 @@ def test_columns_by_name(tmp_path: Path, text: str, said: str) -> None:
     assert re.search(said, "".join(notes))
 
 
-def test_a_column_of_the_answer_that_is_said(tmp_path: Path) -> None:
+def test_a_named_column_of_y(tmp_path: Path) -> None:
     file = tmp_path / "samples"
     file.write_text("light,comfort,warmth,y\n300,walk,21.5,7\n12,still,-3.25,8\n")
     assert list(read_source(str(file), LABELS, form=form(label="comfort"))) == EXPECTED
@@ -124,10 +124,10 @@ def test_without_names_a_dialect_can_be_said() -> None:
         list(SampleForm(label="y").read_csv(["a,b,y", "1,2,walk"], LABELS))
 
 
-def test_inputs_by_name_with_answers_or_without(tmp_path: Path) -> None:
+def test_inputs_by_name_with_y_or_without(tmp_path: Path) -> None:
     file = tmp_path / "rows"
-    form = SampleForm(names=NAMES, answered=False, count=2)
-    for text, answers in (
+    form = SampleForm(names=NAMES, requires_y=False, count=2)
+    for text, targets in (
         ("id,warmth,light\n7,21.5,300\n8,-3.25,12\n", [None, None]),
         ("warmth,light,label\n21.5,300,walk\n-3.25,12,\n", [1.0, None]),
         ("300,21.5\n12,-3.25,still\n", [None, 0.0]),
@@ -138,7 +138,7 @@ def test_inputs_by_name_with_answers_or_without(tmp_path: Path) -> None:
     ):
         file.write_text(text)
         found = list(read_inputs(str(file), form, LABELS))
-        assert found == [(x, y) for (x, _), y in zip(EXPECTED, answers, strict=True)]
+        assert found == [(x, y) for (x, _), y in zip(EXPECTED, targets, strict=True)]
 
 
 def test_a_device_is_fed_by_name(tmp_path: Path) -> None:

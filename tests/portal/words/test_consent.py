@@ -8,7 +8,7 @@ import pytest
 from crowdml.demo.tasks import demo_task
 from crowdml.portal.pages.description import Description
 from crowdml.protocol import Task
-from crowdml.protocol.figures import written_epsilon
+from crowdml.protocol.numbers_in_words import four_digits_up
 from tests.docs.pages import ROOT
 from tests.portal.owner_browser import Portal, text_of
 from tests.support.servers import create, make_task
@@ -66,7 +66,7 @@ def test_six_answers(portal: Portal, task: Task) -> None:
     short = " ".join(map(str, promise.leaves_in_short))
     assert leaves == f"{short} In full {' '.join(map(str, promise.what_leaves))}"
     assert (f"About {about.time()} with the page open" if here else "your device") in how_long
-    assert lost.startswith(f"{promise.level.pill} ε = {written_epsilon(promise.epsilon)} ")
+    assert lost.startswith(f"{promise.level.pill} ε = {four_digits_up(promise.epsilon)} ")
     assert " ".join(map(str, promise.what_is_lost)) in lost
     assert ("Leave and erase everything" if here else "crowdml device leave") in stop
     assert ("erases all it keeps" if here else "erases your samples, your messages") in stop

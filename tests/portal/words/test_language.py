@@ -182,7 +182,7 @@ def test_every_name_has_a_translation(language: str) -> None:
 def test_every_text_of_the_browser_has_a_translation(language: str) -> None:
     texts = set(in_javascript()) - {""}
     known = catalogue(language, "browser").keys()
-    assert not texts - catalogue(language, "browser", "figures", "promise", "sensors").keys(), (
+    assert not texts - catalogue(language, "browser", "numbers", "promise", "sensors").keys(), (
         "missing"
     )
     assert not known - texts, "left over"

@@ -170,7 +170,7 @@ def test_a_device_that_lies_does_not_wreck_a_model(mechanism: str, lies: int) ->
     x_test = DATA.x_test / np.maximum(
         np.linalg.norm(DATA.x_test, made.norm, axis=1, keepdims=True), 1.0
     )
-    error = model.mistakes(fold.learnt, x_test, DATA.y_test).mean()
+    error = model.mistakes(fold.exported, x_test, DATA.y_test).mean()
     assert error < 0.03
     assert shortened <= 2, "honest ones hardly notice"
 

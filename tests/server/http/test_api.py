@@ -93,7 +93,7 @@ def same_fold(
 ) -> Fold:
     """Check that the server exports, shows and sends the fold of the log; return the fold."""
     fold = recompute(server.database)
-    assert np.array(document["weights"]).tobytes() == fold.learnt.tobytes()
+    assert np.array(document["weights"]).tobytes() == fold.exported.tobytes()
     assert document["version"] == statistics["version"] == fold.version == 60
     parameters = np.frombuffer(base64.b64decode(checkout["parameters"]), dtype="<f4")
     assert parameters.tobytes() == fold.w.astype("<f4").tobytes()
@@ -129,9 +129,9 @@ def test_the_live_model_of_people_is_the_fold_of_the_log(start: Start) -> None:
         checkout = wire.get(MODEL, messages[0][1]).json()
         evaluating = wire.get(f"{MODEL}?role=evaluate", messages[0][1]).json()
     fold = same_fold(server, document, statistics, checkout)
-    assert fold.w.tobytes() != fold.learnt.tobytes(), "what is exported is the average"
+    assert fold.w.tobytes() != fold.exported.tobytes(), "what is exported is the average"
     tested = np.frombuffer(base64.b64decode(evaluating["parameters"]), dtype="<f4")
-    assert tested.tobytes() == fold.learnt.astype("<f4").tobytes(), "and what is evaluated"
+    assert tested.tobytes() == fold.exported.astype("<f4").tobytes(), "and what is evaluated"
     assert statistics["samples"] is None
     assert 0 < fold.learning.totals.evaluated < 60
     assert len(fold.learning.reports) == fold.learning.totals.evaluated
@@ -218,7 +218,7 @@ def test_concurrent_numbers_are_applied_exactly_once(start: Start) -> None:
     ]
     with server.connected() as wire:
         assert np.array(exported(wire)["weights"]).tobytes() == (
-            recompute(server.database).learnt.tobytes()
+            recompute(server.database).exported.tobytes()
         )
 
 

@@ -46,7 +46,7 @@ def test_the_terms_that_devices_pinned_decide() -> None:
     for text in (task.terms.text, task.terms.text + " "):
         fold = Fold(task, terms_hash(text))
         fold.apply(entry(task, 1))
-        learnt.append(fold.learnt.tobytes())
+        learnt.append(fold.exported.tobytes())
     assert learnt[0] != learnt[1]
 
 

@@ -76,7 +76,7 @@ def test_the_order_of_the_log_matters_and_its_grouping_does_not(
             learner = new_learner(store, task)
             for group in each:
                 learner.ingest(group)
-            learnt.append(learner.committed_fold().learnt.tobytes())
+            learnt.append(learner.committed_fold().exported.tobytes())
     at_once, singly, backwards = learnt
     assert at_once == singly
     assert backwards != singly
@@ -93,7 +93,7 @@ def test_the_fold_reads_names_from_the_devices(store: Store) -> None:
     renamed = sa.update(schema.devices).where(schema.devices.c.number == 0).values(name="another")
     with store._database._connection.begin():
         store._database._connection.execute(renamed)
-    assert replayed(store, task).learnt.tobytes() != learner.committed_fold().learnt.tobytes()
+    assert replayed(store, task).exported.tobytes() != learner.committed_fold().exported.tobytes()
 
 
 def test_staleness_is_recorded(store: Store) -> None:

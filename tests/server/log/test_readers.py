@@ -32,7 +32,7 @@ def contents(published: Published) -> tuple[Statistics, object, bytes, bytes]:
         published.statistics(7, 3600.0),
         published.history,
         published.w.tobytes(),
-        published.learnt.tobytes(),
+        published.exported.tobytes(),
     )
 
 

@@ -152,7 +152,7 @@ def test_people_with_one_label_each_are_cut_by_rows() -> None:
 
 
 def test_what_is_said_and_in_which_order(advice: PilotAdvice) -> None:
-    names = [name for name, _, _ in advice.figures]
+    names = [name for name, _, _ in advice.comparison]
     assert names == [
         "guessing", "the pilot alone", "this crowd, at the task's ε = 1",
         "at ε = 0.5", "at ε = 1", "at ε = 2", "at ε = 4", "at ε = 8",
@@ -182,7 +182,7 @@ def test_the_same_seed_gives_the_same_advice(advice: PilotAdvice) -> None:
 
 def test_a_notebook_and_a_picture_show_it(advice: PilotAdvice) -> None:
     shown = advice._repr_html_()
-    assert shown.count("<tr") == 1 + len(advice.figures)
+    assert shown.count("<tr") == 1 + len(advice.comparison)
     assert f"at ε = {advice.recommended.epsilon:g}" in shown.split("bold")[1]
     (axes,) = advice.plot("Room").axes
     assert [text.get_text() for text in axes.get_xticklabels()] == ["0.5", "1", "2", "4", "8"]

@@ -13,7 +13,7 @@ import pytest
 from crowdml.learning import usual_length
 from crowdml.protocol import MECHANISMS
 from crowdml.simulation import Crowd, Dataset, Learning, fold, uniform_delay
-from crowdml.simulation.compiled.codewords import BYTES, FIRST, GOLDEN, SECOND
+from crowdml.simulation.compiled.codewords import FIRST_FACTOR, GOLDEN, SECOND_FACTOR, WORD_BYTES
 from crowdml.simulation.compiled.fast_noise import (
     add_laplace,
     add_normal,
@@ -52,12 +52,12 @@ class KernelChance:
         """Return the bytes of a codebook: k rows of whole words, of which d bytes are used."""
         assert (most, dtype) == (256, np.uint8)
         k, d = size
-        row = -(-d // BYTES)
+        row = -(-d // WORD_BYTES)
         with np.errstate(over="ignore"):
             seed = self._base + np.uint64(self._codebooks) * STRIDE
             x = seed + np.arange(1, k * row + 1, dtype=np.uint64) * GOLDEN
-            x = (x ^ (x >> np.uint64(30))) * FIRST
-            x = (x ^ (x >> np.uint64(27))) * SECOND
+            x = (x ^ (x >> np.uint64(30))) * FIRST_FACTOR
+            x = (x ^ (x >> np.uint64(27))) * SECOND_FACTOR
         self._codebooks += 1
         return (x ^ (x >> np.uint64(31))).view(np.uint8).reshape(k, -1)[:, :d]
 

@@ -28,7 +28,7 @@ const { Reader } = await import("../../../crowdml/web/page/reader.js");
 function part({ reader = {}, device = {}, crowd = {}, ...changes }) {
   return {
     running: true,
-    answered: true,
+    labelled: true,
     label: 0,
     waiting: false,
     taskPaused: false,
@@ -111,7 +111,7 @@ test("a full buffer, a pause and a limit say what is kept while they wait", () =
 });
 
 test("a page that waits for a person or a sensor says for which", () => {
-  const asks = { answered: false, label: null, reader: { sensing: false, nextSample: undefined } };
+  const asks = { labelled: false, label: null, reader: { sensing: false, nextSample: undefined } };
   assert.deepEqual(page(asks), ["Nothing is read until you answer.", ""]);
   assert.equal(page({ label: null })[0], "Nothing is collected until you say what is true now.");
   const starts = page({ reader: { sensing: false, nextSample: undefined } })[0] ?? "";

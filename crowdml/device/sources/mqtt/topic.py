@@ -50,7 +50,7 @@ def listen(
     Args:
         client: The name of the broker's session.
         discovery: What is published about the device for Home Assistant.
-        label: The key of the answer, where the task names its columns.
+        label: The key of y, where the task names its columns.
         intake: For messages of a sensor app, which are readings; otherwise they are samples.
         on_skip: Called with what was wrong with a skipped message.
         on_note: Called when the topic is being read, and with each key that is ignored, once.

@@ -2,7 +2,7 @@
 
 import { CrowdmlError, InvalidInput, Rejected, Unreachable } from "../../errors.js";
 import { phrase, write } from "../../phrase.js";
-import { answer, integer, oneOf, otherwise, text } from "../../protocol/schema.js";
+import { integer, oneOf, openSection, otherwise, text } from "../../protocol/schema.js";
 
 /** @import { Ask, Checkout, Enrol, Phrase, Rule, Transport, TransportOptions } from "../../types.js" */
 
@@ -19,7 +19,7 @@ const anyText = text(0, Infinity);
 const version = integer(0, Number.MAX_SAFE_INTEGER);
 const state = oneOf("running", "paused", "reached", "exhausted", "stopped");
 
-export const TASK = answer({
+export const TASK = openSection({
   name: anyText,
   title: anyText,
   objective: anyText,
@@ -29,14 +29,14 @@ export const TASK = answer({
   terms: anyText,
   terms_sha256: anyText,
 });
-export const ENROLLED = answer({ device: anyText, token: anyText });
-export const CHECKOUT = answer({
+export const ENROLLED = openSection({ device: anyText, token: anyText });
+export const CHECKOUT = openSection({
   version,
   state,
   parameters: anyText,
   exported: otherwise(null, anyText),
 });
-export const ANSWER = answer({ version, status: oneOf("applied", "duplicate") });
+export const CHECKIN_ANSWER = openSection({ version, status: oneOf("applied", "duplicate") });
 
 /** @implements {Transport} */
 export class HttpTransport {
@@ -83,7 +83,7 @@ export class HttpTransport {
 
   /** @type {Transport["checkin"]} */
   async checkin(token, body) {
-    return decode((await this.#ask("/checkins", { method: "POST", token, body })).body, ANSWER);
+    return decode((await this.#ask("/checkins", { method: "POST", token, body })).body, CHECKIN_ANSWER);
   }
 
   /** @param {string} token */

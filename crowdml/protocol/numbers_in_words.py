@@ -34,27 +34,27 @@ class Estimated(Protocol):
     def margin(self) -> float: ...
 
 
-def certainty(loss: float) -> float:
+def certainty_of_loss(loss: float) -> float:
     """Return how sure somebody who started from even odds can become: at most 1/(1 + e^−loss).
 
     Args:
         loss: ε, or `Loss.bound` where there is a δ.
 
-    >>> round(certainty(4.0), 4)
+    >>> round(certainty_of_loss(4.0), 4)
     0.982
     """
     return 1 / (1 + math.exp(-loss))
 
 
-def nearest(value: float) -> int:
+def round_half_up(value: float) -> int:
     """Round to the nearest whole number, halves up, as browsers do."""
     return math.floor(value + 0.5)
 
 
-def times(share: float) -> Phrase:
+def times_in_words(share: float) -> Phrase:
     """Write a probability as a number of times.
 
-    >>> print(times(0.982), "|", times(0.99966), "|", times(1 - 1e-9))
+    >>> print(times_in_words(0.982), "|", times_in_words(0.99966), "|", times_in_words(1 - 1e-9))
     98 times in 100 | 9,997 times in 10,000 | practically always
     """
     return _times(share, 0.5)
@@ -79,7 +79,7 @@ def _times(share: float, up: float) -> Phrase:
 
 
 def percent_sure(loss: float) -> Number:
-    """Write `certainty` as a percentage, rounded up, but never to 100.
+    """Write `certainty_of_loss` as a percentage, rounded up, but never to 100.
 
     >>> percent_sure(1.0), percent_sure(8.0), percent_sure(10.0), percent_sure(20.0)
     ('73.2', '99.97', '99.9955', '99.9999998')
@@ -94,13 +94,13 @@ def percent_sure(loss: float) -> Number:
     return Number(written if decimals == 1 else written.rstrip("0"))
 
 
-def written_epsilon(value: float) -> Number:
+def four_digits_up(value: float) -> Number:
     """Write ε with four significant digits and no exponent, rounded up.
 
     ε is a bound, and 20.004 is above the 20 that is called private. The rounding of floats, as in
     0.1 + 0.2, is not rounded up.
 
-    >>> [written_epsilon(value) for value in (4.0, 1 / 3, 20.004, 0.1 + 0.2, 1e6, math.inf)]
+    >>> [four_digits_up(value) for value in (4.0, 1 / 3, 20.004, 0.1 + 0.2, 1e6, math.inf)]
     ['4', '0.3334', '20.01', '0.3', '1,000,000', '∞']
     """
     if math.isinf(value):
@@ -121,7 +121,7 @@ def probability_in_words(share: float) -> Phrase:
     if rest < NEVER:
         return Phrase("practically always") if share > 0.5 else Phrase("practically never")
     decimals = max(0, -math.floor(math.log10(10 * rest)))
-    return Phrase(PERCENT, n=_cut(nearest(share * 10 ** (decimals + 2)), decimals))
+    return Phrase(PERCENT, n=_cut(round_half_up(share * 10 ** (decimals + 2)), decimals))
 
 
 def share_range(value: float, margin: float) -> Phrase:
@@ -132,7 +132,7 @@ def share_range(value: float, margin: float) -> Phrase:
     >>> print(share_range(-0.004, 0.121), share_range(0.081, 0.004), sep=" | ")
     between 0 and 12\N{NO-BREAK SPACE}% | between 7.7 and 8.5\N{NO-BREAK SPACE}%
     """
-    low, high = possible(value - margin), possible(value + margin)
+    low, high = clip_to_share(value - margin), clip_to_share(value + margin)
     decimals = 0 if high - low >= 0.02 else 1 if high - low >= 0.002 else 2
     unit = 10 ** (decimals + 2)
     below, above = math.floor(low * unit + ROUNDING), math.ceil(high * unit - ROUNDING)
@@ -162,7 +162,7 @@ def error_in_words(error: Estimated | None) -> Phrase:
     return Phrase("{range} wrong", range=estimate_in_words(error))
 
 
-def possible(share: float) -> float:
+def clip_to_share(share: float) -> float:
     """Cut an estimate to 0 … 1: noise can move it outside."""
     return min(max(share, 0.0), 1.0)
 

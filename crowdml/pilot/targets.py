@@ -1,4 +1,4 @@
-"""Read the answers in a pilot: labels by frequency, or numbers with their usual size."""
+"""Read the targets in a pilot: labels by frequency, or numbers with their usual size."""
 
 import re
 from collections import Counter
@@ -22,15 +22,15 @@ MOST_NUMBERED = 20
 MOST_NUMBER = 1_000_000_000
 """The largest `scale` of a target."""
 
-WHOLE = re.compile(r"[+-]?\d+")
+WHOLE_NUMBER = re.compile(r"[+-]?\d+")
 
 
 @dataclass(frozen=True)
-class Answers:
-    """Hold the answers of a pilot's rows.
+class PilotTargets:
+    """Hold the targets of a pilot's rows.
 
     Args:
-        labels: From the most frequent to the rarest; none where the answers are numbers.
+        labels: From the most frequent to the rarest; none where the targets are numbers.
         y: The number of each row's label, or the row's number; NaN for a row that is left out.
         rare: The labels that are left out, with their rows.
     """
@@ -61,19 +61,19 @@ class Answers:
         return float((np.abs(self.y - np.median(self.y)) > self.scale / 2).mean())
 
 
-def read_answers(table: Table, header: str) -> Answers:
-    """Read the answers: labels if they are texts or a few whole numbers, otherwise numbers.
+def read_targets(table: Table, header: str) -> PilotTargets:
+    """Read the targets: labels if they are texts or a few whole numbers, otherwise numbers.
 
     Raises:
-        InvalidInput: An answer is missing, labels differ in case alone, or fewer than two labels
+        InvalidInput: A target is missing, labels differ in case alone, or fewer than two labels
             have five rows.
 
     >>> cells = {"vote": ["no", *["yes", "no"] * 5, "?"], "height": ["1.5", "2.25"] * 6}
     >>> pilot = Table("a.csv", cells, list(range(2, 14)))
-    >>> answers = read_answers(pilot, "vote")
-    >>> answers.labels, answers.y[:3], answers.rare
+    >>> targets = read_targets(pilot, "vote")
+    >>> targets.labels, targets.y[:3], targets.rare
     (('no', 'yes'), array([0., 1., 0.]), (('?', 1),))
-    >>> read_answers(pilot, "height").scale
+    >>> read_targets(pilot, "height").scale
     0.38
     """
     cells = table[header]
@@ -82,13 +82,13 @@ def read_answers(table: Table, header: str) -> Answers:
         raise cell_mistake(table, missing, header, Phrase("must have an answer in every row"))
     texts = [str(cell).strip() for cell in cells]
     numbers = [number_in(table, cell) for cell in cells]
-    whole = all(map(WHOLE.fullmatch, texts))
+    whole = all(map(WHOLE_NUMBER.fullmatch, texts))
     if None not in numbers and not (whole and len(set(texts)) <= MOST_NUMBERED):
         return _numbers(table, header, np.array(numbers, dtype=np.float64))
     return _labels(table, header, texts)
 
 
-def _numbers(table: Table, header: str, y: Array) -> Answers:
+def _numbers(table: Table, header: str, y: Array) -> PilotTargets:
     row = int(np.abs(y).argmax())
     if abs(y[row]) > MOST_NUMBER:
         must = Phrase("must be a number of at most {n}", n=MOST_NUMBER)
@@ -102,10 +102,10 @@ def _numbers(table: Table, header: str, y: Array) -> Answers:
                 found=float(y[0]),
             )
         )
-    return Answers((), y)
+    return PilotTargets((), y)
 
 
-def _labels(table: Table, header: str, texts: list[str]) -> Answers:
+def _labels(table: Table, header: str, texts: list[str]) -> PilotTargets:
     counts = Counter(texts)
     _check_case(table, header, texts)
     common = [label for label, rows in counts.items() if rows >= FEWEST_OF_LABEL]
@@ -126,7 +126,7 @@ def _labels(table: Table, header: str, texts: list[str]) -> Answers:
         )
     labels = sorted(common, key=lambda label: (-counts[label], label))
     place = {label: float(number) for number, label in enumerate(labels)}
-    return Answers(tuple(labels), np.array([place.get(text, np.nan) for text in texts]), rare)
+    return PilotTargets(tuple(labels), np.array([place.get(text, np.nan) for text in texts]), rare)
 
 
 def _check_case(table: Table, header: str, texts: list[str]) -> None:

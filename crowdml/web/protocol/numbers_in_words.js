@@ -13,13 +13,13 @@ const ROUNDING = 1e-9;
  *
  * @param {number} loss ε, or `Loss.bound` where there is a δ.
  */
-export const certainty = (loss) => 1 / (1 + Math.exp(-loss));
+export const certaintyOfLoss = (loss) => 1 / (1 + Math.exp(-loss));
 
 /** @param {number} value */
-export const nearest = (value) => Math.floor(value + 0.5);
+export const roundHalfUp = (value) => Math.floor(value + 0.5);
 
 /** @param {number} share A probability. */
-export const times = (share) => written(share, 0.5);
+export const timesInWords = (share) => written(share, 0.5);
 
 /** @param {number} share A probability that is a bound, rounded up. */
 export const atMostTimes = (share) => written(share, 1 - ROUNDING);
@@ -38,11 +38,11 @@ function written(share, up) {
 }
 
 /**
- * Round ε up to four significant digits, which `write` then shows.
+ * Round a bound such as ε up to four significant digits, which `write` then shows.
  *
  * @param {number} value
  */
-export function shown(value) {
+export function fourDigitsUp(value) {
   const near = Number(value.toPrecision(4));
   if (near >= value * (1 - 1e-9)) return near;
   return Number((near + 10 ** (Math.floor(Math.log10(value)) - 3)).toPrecision(4));
@@ -65,8 +65,11 @@ export function probabilityInWords(share) {
   const rest = Math.min(share, 1 - share);
   if (rest < NEVER) return share > 0.5 ? phrase("practically always") : phrase("practically never");
   const decimals = Math.max(0, -Math.floor(Math.log10(10 * rest)));
-  return phrase("{n}\u00a0%", { n: nearest(share * 10 ** (decimals + 2)) / 10 ** decimals });
+  return phrase("{n}\u00a0%", { n: roundHalfUp(share * 10 ** (decimals + 2)) / 10 ** decimals });
 }
+
+/** @param {number} share An estimate, which noise can move outside of 0 … 1. */
+export const clipToShare = (share) => Math.min(Math.max(share, 0), 1);
 
 /**
  * Write an estimated share as a range within 0 … 1. The ends are rounded outwards, so that the
@@ -75,8 +78,7 @@ export function probabilityInWords(share) {
  * @param {Estimate} estimate
  */
 export function shareRange({ value, margin }) {
-  const possible = (/** @type {number} */ end) => Math.min(Math.max(end, 0), 1);
-  const [low, high] = [possible(value - margin), possible(value + margin)];
+  const [low, high] = [clipToShare(value - margin), clipToShare(value + margin)];
   const decimals = high - low >= 0.02 ? 0 : high - low >= 0.002 ? 1 : 2;
   const unit = 10 ** (decimals + 2);
   const [below, above] = [Math.floor(low * unit + ROUNDING), Math.ceil(high * unit - ROUNDING)];
