@@ -35,7 +35,7 @@ from crowdml.privacy.noise_source import ExactNoise, NoiseSource
 from crowdml.privacy.roles import ALL_TRAIN, LARGEST_SHARE, Roles
 from crowdml.privacy.shown import Dial, HidingPicture, Hills, ShownMessage, WatchedMinibatch
 from crowdml.privacy.stand_in import UNLIMITED, StandIn
-from crowdml.privacy.zcdp import chance_beyond, epsilon_of, rho_of
+from crowdml.privacy.zcdp import epsilon_of, excess_probability, rho_of
 
 __all__ = [
     "ALL_TRAIN",
@@ -84,10 +84,10 @@ __all__ = [
     "best_closest",
     "bound_features",
     "bound_rows",
-    "chance_beyond",
     "check_target",
     "choose_grid",
     "epsilon_of",
+    "excess_probability",
     "quantize",
     "rho_of",
     "role_of",

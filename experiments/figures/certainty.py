@@ -46,10 +46,13 @@ def steps(rho: float, times: int = 1) -> tuple[Array, Array]:
     z = np.arange(-most, most + 1)
     law = np.exp(-(z**2) * rho)
     law /= law.sum()
-    total, chances = z, law
+    total, probabilities = z, law
     for _ in range(times - 1):
-        total, chances = np.arange(total[0] - most, total[-1] + most + 1), np.convolve(chances, law)
-    return total, chances
+        total, probabilities = (
+            np.arange(total[0] - most, total[-1] + most + 1),
+            np.convolve(probabilities, law),
+        )
+    return total, probabilities
 
 
 def passed(rho: float, errors: float, labels: float, bound: float) -> float:
@@ -123,7 +126,7 @@ def main() -> None:
         rho = rho_of(epsilon, DELTA)
         bound = Loss(rho=rho, delta=DELTA).bound
         before = f"{1e6 * tails(rho, epsilon)[0]:.2f}"
-        after = " | ".join(f"{1e6 * chance:.2f}" for chance in tails(rho, bound))
+        after = " | ".join(f"{1e6 * probability:.2f}" for probability in tails(rho, bound))
         row = f"{percent_sure(epsilon)} % | {before} | {percent_sure(bound)} % | {after}"
         print(f"| {epsilon:g} | {row} |", flush=True)
     print("\n| share of ρ for each kind of count | ε = 1 | ε = 4 | ε = 10 |\n|---|---|---|---|")

@@ -97,8 +97,8 @@ def pull_law(choice: Choice, z: Array) -> Array:
     """Return P(Z ≤ z): a rank is chosen, and Φ(Z) of rank r is Beta(k + 1 − r, r)."""
     ranks = np.arange(1, choice.k + 1)
     best = ranks <= choice.t
-    chances = np.where(best, choice.p / choice.t, (1 - choice.p) / (choice.k - choice.t))
-    law: Array = beta.cdf(ndtr(z)[:, None], choice.k + 1 - ranks, ranks) @ chances
+    probabilities = np.where(best, choice.p / choice.t, (1 - choice.p) / (choice.k - choice.t))
+    law: Array = beta.cdf(ndtr(z)[:, None], choice.k + 1 - ranks, ranks) @ probabilities
     return law
 
 

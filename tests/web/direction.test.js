@@ -55,9 +55,9 @@ function checkOdds(minibatch, changes, numbers) {
     const { direction, wrong, answer } = /** @type {DirectionMessage} */ (payload);
     const number = direction ?? wrong ?? answer ?? NaN;
     counts[number]++;
-    odds[number] = truth.chance;
-    assert.ok(truth.chance >= truth.unlikely * (1 - 1e-12));
-    assert.ok(truth.chance <= truth.likely * (1 + 1e-12));
+    odds[number] = truth.probability;
+    assert.ok(truth.probability >= truth.unlikely * (1 - 1e-12));
+    assert.ok(truth.probability <= truth.likely * (1 + 1e-12));
     assert.ok(truth.likely <= truth.unlikely * Math.exp(SETTINGS.epsilon));
   }
   assert.ok(Math.abs(odds.reduce((a, b) => a + b) - 1) < 1e-12);

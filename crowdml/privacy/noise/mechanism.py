@@ -14,7 +14,7 @@ from crowdml.privacy.noise.calibration import Levels
 from crowdml.privacy.noise.channel import NoiseChannel, NoiseMessage
 from crowdml.privacy.shown import Hills, ShownMessage, ShownNumber, WatchedMinibatch
 from crowdml.privacy.stand_in import StandIn
-from crowdml.privacy.zcdp import chance_beyond, rho_of
+from crowdml.privacy.zcdp import excess_probability, rho_of
 from crowdml.types import Array, Ints
 
 SHOWN = 6
@@ -50,7 +50,7 @@ class NoiseMechanism(NoiseChannel):
             step=2.0 ** other.grid(event.n_training),
             sensitivity=event.releases[0].sensitivity,
             level=event.releases[0].level,
-            chance=chance_beyond(self.delta, self.counts_share),
+            excess_probability=excess_probability(self.delta, self.counts_share),
         )
 
     def show(

@@ -116,7 +116,7 @@ def _sends(promise: "Promise") -> Iterator[tuple[str, Phrase]]:
                     times=times(share.truth),
                 ),
             )
-    yield "hides", chance_hides(promise)
+    yield "hides", randomness_hides(promise)
 
 
 def _role(promise: "Promise", share: "RoleShare") -> Phrase:
@@ -162,7 +162,7 @@ def _role(promise: "Promise", share: "RoleShare") -> Phrase:
     )
 
 
-def chance_hides(promise: "Promise") -> Phrase:
+def randomness_hides(promise: "Promise") -> Phrase:
     if promise.level.key == "none":
         return Phrase("What is sent is changed at random, but so little that nothing is protected.")
     if promise.weak:

@@ -55,8 +55,8 @@ export class Choice {
     const { p } = this;
     const likely = p / this.t;
     const unlikely = (1 - p) / (this.k - this.t);
-    const chance = likely * share + unlikely * (1 - share);
-    return { chance, likely, unlikely, best: this.t, numbers: this.k };
+    const probability = likely * share + unlikely * (1 - share);
+    return { probability, likely, unlikely, best: this.t, numbers: this.k };
   }
 
   /**

@@ -203,7 +203,7 @@ export const DIRECTION = {
       const values = { times: times(share.truth) };
       yield ["answer", phrase("Some check-ins send your answer to one sample, true {times}.", values)];
     }
-    yield ["hides", chanceHides(promise)];
+    yield ["hides", randomnessHides(promise)];
   },
 
   event: {
@@ -212,7 +212,7 @@ export const DIRECTION = {
     wholeLoss: loss,
     summary: () => phrase("one number"),
     shown(message, truth, labels) {
-      return { rows: [rowOf(message, truth, labels)], chance: truth };
+      return { rows: [rowOf(message, truth, labels)], probabilities: truth };
     },
   },
 };
@@ -258,7 +258,7 @@ function sentenceOf({ role, n, of, truth }, { directions, hasLabels, tolerance }
  *
  * @param {PrivacyPromise} promise
  */
-export function chanceHides({ level, weak }) {
+export function randomnessHides({ level, weak }) {
   if (level.key === "none") {
     return phrase("What is sent is changed at random, but so little that nothing is protected.");
   }

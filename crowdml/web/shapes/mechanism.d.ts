@@ -120,13 +120,13 @@ export type ShownNumber = [what: Cell, truth: Cell, sent: Cell];
 
 export interface Shown {
   rows: ShownNumber[];
-  /** How likely the number was that was chosen. */
-  chance?: Odds;
+  /** How likely the chosen number was. */
+  probabilities?: Odds;
 }
 
 export interface Odds {
   /** The probability of this number, given the samples. */
-  readonly chance: number;
+  readonly probability: number;
   /** The largest probability for any samples. */
   readonly likely: number;
   /** The smallest probability for any samples. */

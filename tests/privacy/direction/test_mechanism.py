@@ -423,11 +423,11 @@ def expected_reading(made: DirectionMechanism, role: Role, truth: int) -> tuple[
     where = place(made, role)
     about = {"label": truth} if role is Role.COUNT else {"wrong": bool(truth)}
     minibatch = samples(np.zeros(6), classes=made.n_classes, **about)
-    chances = np.array([float(p) for p in law(made, minibatch, where)])
+    probabilities = np.array([float(p) for p in law(made, minibatch, where)])
     readings = [made.read(sent(role, n), where) for n in range(responses(made, role))]
     values = np.array([[reading.errors, *reading.labels] for reading in readings])
-    mean = chances @ values
-    return mean, chances @ (values - mean) ** 2
+    mean = probabilities @ values
+    return mean, probabilities @ (values - mean) ** 2
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.3, 4.0])
