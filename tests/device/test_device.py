@@ -33,7 +33,7 @@ from crowdml.privacy import (
     CheckinKey,
     DirectionEvent,
     DirectionMechanism,
-    DirectionMessage,
+    DirectionPayload,
     Limits,
     NoiseEvent,
     NoiseMechanism,
@@ -720,7 +720,7 @@ def test_an_event_is_made_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> N
             drawn.append(found)
         return found
 
-    def spend(self: DirectionMechanism, minibatch: Any, event: Any, *more: Any) -> DirectionMessage:
+    def spend(self: DirectionMechanism, minibatch: Any, event: Any, *more: Any) -> DirectionPayload:
         spent.append(event)
         return write(self, minibatch, event, *more)
 

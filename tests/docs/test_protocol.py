@@ -18,7 +18,7 @@ from crowdml.privacy import (
     Choice,
     Codebook,
     DirectionMechanism,
-    DirectionMessage,
+    DirectionPayload,
     Role,
     Roles,
 )
@@ -267,9 +267,9 @@ def test_the_example_of_a_reading() -> None:
         choice = mechanism.choice_of(role)
         said = f"P = {choice.likely:.4f} and Q = {choice.unlikely:.4f} for `{field}`"
         assert said in PROTOCOL.replace("\n", " ")
-    wrong, right = (mechanism.read(DirectionMessage(1, wrong=n), PLACE).errors for n in (1, 0))
+    wrong, right = (mechanism.read(DirectionPayload(1, wrong=n), PLACE).errors for n in (1, 0))
     assert f"1 is read as {wrong:.3f} errors, and 0 as {right:.3f}".replace("-", "−") in PROTOCOL
-    sent, other, _ = mechanism.read(DirectionMessage(1, answer=0), PLACE).labels
+    sent, other, _ = mechanism.read(DirectionPayload(1, answer=0), PLACE).labels
     said = f"is read as {sent:.3f} samples, and each other one as {other:.3f}".replace("-", "−")
     assert said in PROTOCOL.replace("\n", " ")
     for epsilon in (1.0, 4.0):

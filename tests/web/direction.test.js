@@ -8,7 +8,7 @@ import { DirectionMechanism } from "../../crowdml/web/mechanisms/direction.js";
 import { FALSE_ALARM, chiSquareP } from "./statistics.js";
 import { GivenChance } from "./vectors.js";
 
-/** @import { DirectionMessage, DirectionEvent, DirectionSettings } from "../../crowdml/web/types.js" */
+/** @import { DirectionPayload, DirectionEvent, DirectionSettings } from "../../crowdml/web/types.js" */
 
 const SETTINGS = { epsilon: 1.5, directions: 16, closest: 3, size: 15, nClasses: 3, batch: 4,
   evaluators: 0, counters: 0, scale: 1, regularization: 0 }; // prettier-ignore
@@ -52,7 +52,7 @@ function checkOdds(minibatch, changes, numbers) {
   const odds = new Array(numbers).fill(NaN);
   for (let i = 0; i < 40_000; i++) {
     const { payload, truth } = makePayload(minibatch, changes, chance);
-    const { direction, wrong, answer } = /** @type {DirectionMessage} */ (payload);
+    const { direction, wrong, answer } = /** @type {DirectionPayload} */ (payload);
     const number = direction ?? wrong ?? answer ?? NaN;
     counts[number]++;
     odds[number] = truth.probability;

@@ -11,7 +11,7 @@ from crowdml.models import Minibatch
 from crowdml.privacy import (
     CheckinKey,
     Role,
-    ShownMessage,
+    ShownPayload,
     SystemChance,
     WatchedMinibatch,
     bound_features,
@@ -27,7 +27,7 @@ LARGEST_SAMPLES, LARGEST_CODEBOOK = 1_000_000, 50_000_000
 class ExampleMessage(NamedTuple):
     """Hold one check-in: what stays on the device, what is sent, its odds, and the message."""
 
-    shown: ShownMessage
+    shown: ShownPayload
     body: str
 
 

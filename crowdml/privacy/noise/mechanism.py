@@ -11,8 +11,8 @@ from crowdml.privacy.events import NoiseEvent
 from crowdml.privacy.loss import Loss
 from crowdml.privacy.minibatch import MinibatchView
 from crowdml.privacy.noise.calibration import Levels
-from crowdml.privacy.noise.channel import NoiseChannel, NoiseMessage
-from crowdml.privacy.shown import Hills, ShownMessage, ShownNumber, WatchedMinibatch
+from crowdml.privacy.noise.channel import NoiseChannel, NoisePayload
+from crowdml.privacy.shown import Hills, ShownNumber, ShownPayload, WatchedMinibatch
 from crowdml.privacy.stand_in import StandIn
 from crowdml.privacy.zcdp import excess_probability, rho_of
 from crowdml.types import Array, Ints
@@ -25,7 +25,7 @@ SHOWN = 6
 class NoiseMechanism(NoiseChannel):
     """Bound, quantise, add noise, and state the cost.
 
-    `NoiseCalibration` has the fields, and the payload is a `NoiseMessage`. This class adds what
+    `NoiseCalibration` has the fields, and the payload is a `NoisePayload`. This class adds what
     simulations, pictures, worked examples and audits need.
 
     Paper: Routine 3.
@@ -55,11 +55,11 @@ class NoiseMechanism(NoiseChannel):
 
     def show(
         self,
-        payload: NoiseMessage,
+        payload: NoisePayload,
         minibatch: WatchedMinibatch,
         key: CheckinKey,
         labels: Sequence[str],
-    ) -> ShownMessage:
+    ) -> ShownPayload:
         ((training, truth),) = minibatch.asked
         g = self.read(payload, key).g
         assert g is not None
@@ -70,14 +70,14 @@ class NoiseMechanism(NoiseChannel):
         rows = [ShownNumber(Phrase("number {k}", k=k), *pair) for k, pair in enumerate(pairs, 1)]
         rows.append(ShownNumber(Phrase("wrong predictions"), wrong, payload.errors))
         rows += map(ShownNumber, labels[:SHOWN], counts, payload.labels)
-        return ShownMessage(tuple(rows), max(0, len(g) - SHOWN))
+        return ShownPayload(tuple(rows), max(0, len(g) - SHOWN))
 
-    def secrets(self, payload: NoiseMessage) -> list[int]:
+    def secrets(self, payload: NoisePayload) -> list[int]:
         gradient: list[int] = np.frombuffer(payload.gradient, dtype="<i4").tolist()
         return [*gradient, payload.errors, *payload.labels]
 
     def odds(
-        self, payloads: Sequence[NoiseMessage], sides: Sequence[MinibatchView], key: CheckinKey
+        self, payloads: Sequence[NoisePayload], sides: Sequence[MinibatchView], key: CheckinKey
     ) -> dict[str, tuple[Loss, Array]]:
         """Compute |v − c′|/s − |v − c|/s for Laplace noise; Gaussian noise has squares and 1/(2s²).
 

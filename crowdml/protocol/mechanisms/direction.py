@@ -12,7 +12,7 @@ from crowdml.privacy import (
     LARGEST_CHOICE,
     DirectionEvent,
     DirectionMechanism,
-    DirectionMessage,
+    DirectionPayload,
     Mechanism,
     Role,
     Unit,
@@ -175,7 +175,7 @@ def randomness_hides(promise: "Promise") -> Phrase:
 
 DIRECTION = MechanismKind(
     terms=DirectionTerms,
-    payload_type=DirectionMessage,
+    payload_type=DirectionPayload,
     event=DirectionEvent,
     unit=Unit.CHECKIN,
     words="protects the whole person: a check-in is one small number, partly random",

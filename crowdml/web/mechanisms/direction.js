@@ -9,7 +9,7 @@ import { Codebook, inWholeNumbers } from "./codebook.js";
 
 /**
  * @import {
- *   Chance, DirectionMessage, DirectionEvent, DirectionSettings, DirectionTruth, Mechanism, MechanismKind,
+ *   Chance, DirectionPayload, DirectionEvent, DirectionSettings, DirectionTruth, Mechanism, MechanismKind,
  *   Minibatch, Phrase, CheckinKey, PrivacyPromise, RoleShare, ShownNumber
  * } from "../types.js"
  */
@@ -175,7 +175,7 @@ const TERMS = section({
 /** @param {{epsilon: number}} event */
 const loss = ({ epsilon }) => new Loss({ epsilon });
 
-/** @type {MechanismKind<typeof TERMS, DirectionEvent, DirectionMessage, DirectionTruth>} */
+/** @type {MechanismKind<typeof TERMS, DirectionEvent, DirectionPayload, DirectionTruth>} */
 export const DIRECTION = {
   terms: TERMS,
 
@@ -269,7 +269,7 @@ export function randomnessHides({ level, weak }) {
     : phrase("What is sent is partly random, never certain.");
 }
 
-/** @type {(message: DirectionMessage, truth: DirectionTruth, labels: readonly string[]) => ShownNumber} */
+/** @type {(message: DirectionPayload, truth: DirectionTruth, labels: readonly string[]) => ShownNumber} */
 function rowOf({ direction: n = 0, wrong, answer }, { answer: right = 0, fits, best, numbers }, labels) {
   if (wrong !== undefined) return [phrase("the model about one sample"), judged(right), judged(wrong)];
   if (answer !== undefined) {

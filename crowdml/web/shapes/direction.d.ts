@@ -30,7 +30,7 @@ export interface DirectionSettings extends ModelSettings {
 }
 
 /** One small number on the wire: a direction, or wrong (1) or right (0), or an answer. */
-export interface DirectionMessage {
+export interface DirectionPayload {
   number: number;
   direction?: number;
   wrong?: number;

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from crowdml.portal.words.example import Example, ExampleMessage, make_example
-from crowdml.privacy import CheckinKey, DirectionMechanism, DirectionMessage, Role, role_of
+from crowdml.privacy import CheckinKey, DirectionMechanism, DirectionPayload, Role, role_of
 from crowdml.privacy.direction.channel import FIELDS
 from crowdml.protocol import Terms, checkin_type, terms_hash
 from tests.support.servers import make_task
@@ -49,7 +49,7 @@ def test_with_noise_it_is_not(law: str) -> None:
 
 
 def role_in(message: ExampleMessage) -> Role:
-    return role_of(msgspec.json.decode(message.body, type=DirectionMessage))
+    return role_of(msgspec.json.decode(message.body, type=DirectionPayload))
 
 
 def test_a_number_of_each_role_with_its_odds() -> None:

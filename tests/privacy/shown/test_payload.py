@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from crowdml.privacy import GAUSSIAN, LAPLACE, CheckinKey, Law, Levels, Loss, NoiseMechanism
-from crowdml.privacy.shown.message import WatchedMinibatch
+from crowdml.privacy.shown.payload import WatchedMinibatch
 from tests.privacy.given import Given
 from tests.privacy.pseudo import Pseudo
 
