@@ -247,7 +247,7 @@ def example_of_a_role(name: str) -> Role:
     drawn = hashlib.sha256(text.encode()).digest()[:4]
     assert bytes.fromhex(found[1]) == drawn
     assert int(found[2]) == int.from_bytes(drawn, "little")
-    role = Roles(float(found[3]), float(found[4])).of(place)
+    role = Roles(float(found[3]), float(found[4])).role_of(place)
     assert found[5] == f"{role}s"
     return role
 

@@ -36,7 +36,7 @@ HOW = DirectionMechanism(
 
 def place_of(role: Role) -> CheckinKey:
     places = (CheckinKey("5e", f"ana-{i}", 1) for i in range(100))
-    return next(place for place in places if HOW.roles.of(place) is role)
+    return next(place for place in places if HOW.roles.role_of(place) is role)
 
 
 @pytest.mark.parametrize("role", Role)

@@ -88,7 +88,7 @@ def _keys(terms: Terms, terms_sha256: str) -> Iterator[CheckinKey]:
     roles, found = [role for role in Role if terms.collection.roles.share(role)], set[Role]()
     for k in range(MOST_TRIED):
         key = CheckinKey(terms_sha256, f"example-{k}", 1)
-        role = terms.collection.roles.of(key)
+        role = terms.collection.roles.role_of(key)
         if role not in found:
             found.add(role)
             yield key

@@ -129,7 +129,7 @@ class DirectionChannel(DirectionCalibration):
                 f"number must be at most {self.checkins}, found {payload.number}. All check-ins of "
                 "this device are made.",
             )
-        role = self.roles.of(key)
+        role = self.roles.role_of(key)
         own = FIELDS[role]
         sent = [field for field in FIELDS.values() if getattr(payload, field) is not None]
         if sent != [own]:

@@ -101,7 +101,9 @@ def test_a_server_would_take_it(changes: dict[str, Any]) -> None:
         place = next(
             place
             for k in range(100)
-            if mechanism.roles.of(place := CheckinKey(terms_hash(terms.text), f"example-{k}", 1))
+            if mechanism.roles.role_of(
+                place := CheckinKey(terms_hash(terms.text), f"example-{k}", 1)
+            )
             is role_in(message)
         )
         fields = {name: document[name] for name in document if name in FIELDS.values()}

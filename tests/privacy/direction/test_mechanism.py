@@ -55,7 +55,7 @@ def mechanism(epsilon: float = 1.3, k: int = 16, **more: Any) -> DirectionMechan
 
 def place(made: DirectionMechanism, role: Role = Role.TRAIN, number: int = 1) -> CheckinKey:
     places = (CheckinKey(TERMS, f"device-{i}", number) for i in range(10**6))
-    return next(each for each in places if made.roles.of(each) is role)
+    return next(each for each in places if made.roles.role_of(each) is role)
 
 
 def responses(made: DirectionMechanism, role: Role) -> int:
@@ -107,7 +107,7 @@ def law(
     made: DirectionMechanism, minibatch: AlikeSamples, where: CheckinKey, **more: int
 ) -> list[Fraction]:
     """Compute each number's probability from all outcomes of the coin and the uniform choices."""
-    role = made.roles.of(where)
+    role = made.roles.role_of(where)
     trains = role is Role.TRAIN
     k, t = (made.directions, made.closest) if trains else (responses(made, role), 1)
     coin = made.choice_of(role).coin
@@ -138,7 +138,7 @@ def test_every_number_has_one_of_two_probabilities(
     made, where = mechanism(regularization=0.1), CheckinKey(TERMS, device, 1)
     minibatch = AlikeSamples(g, w, 5, label, wrong, 3)
     numbers = {Role.TRAIN: (16, made.closest), Role.EVALUATE: (2, 1), Role.COUNT: (3, 1)}
-    k, t = numbers[made.roles.of(where)]
+    k, t = numbers[made.roles.role_of(where)]
     with np.errstate(all="ignore"):
         found = law(made, minibatch, where, turn=turn)
     assert sum(found) == 1
@@ -337,7 +337,7 @@ def test_the_event_decides_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None
     made = mechanism()
     events = [made.event(5, place(made, role)) for role in Role]
     places = [place(made, role) for role in Role]
-    monkeypatch.delattr(Roles, "of")
+    monkeypatch.delattr(Roles, "role_of")
     for event, where in zip(events, places, strict=True):
         payload = made.make_payload(samples(np.ones(6)), event, where, Pseudo())
         assert role_of(payload) is event.role
@@ -373,7 +373,7 @@ def test_the_role_does_not_depend_on_the_samples() -> None:
         for minibatch in (samples(np.zeros(6)), samples(np.full(6, 1e9), n=77, wrong=True)):
             payload = payload_of(made, minibatch, where, Pseudo())
             fields = [name for name in FIELDS.values() if getattr(payload, name) is not None]
-            assert fields == [FIELDS[made.roles.of(where)]]
+            assert fields == [FIELDS[made.roles.role_of(where)]]
             assert payload.number == 1
 
 
@@ -607,7 +607,7 @@ def test_many_are_read_as_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     made = mechanism()
     places = [CheckinKey(TERMS, f"device-{i}", 1) for i in range(40)]
-    roles = [made.roles.of(place) for place in places]
+    roles = [made.roles.role_of(place) for place in places]
     assert set(roles) == set(Role)
     payloads = [sent(role, i % made.choice_of(role).k) for i, role in enumerate(roles)]
     alone = [made.read(payload, place) for payload, place in zip(payloads, places, strict=True)]
