@@ -201,10 +201,10 @@ class Mechanism(Protocol):
     ) -> ShownPayload:
         """Return what an example shows: what was asked of the minibatch, and what was sent."""
 
-    def secrets(self, payload: Any) -> list[int]:
+    def private_numbers(self, payload: Any) -> list[int]:
         """Return the numbers in a payload that depend on samples."""
 
-    def odds(
+    def log_ratios(
         self, payloads: Sequence[Any], sides: Sequence[MinibatchView], key: CheckinKey
     ) -> dict[str, tuple[Loss, Array]]:
         """Return for each part of some payloads its claimed cost, and log P/P′ of each payload.

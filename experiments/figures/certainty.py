@@ -106,7 +106,7 @@ def losses(delta: float, n: int) -> tuple[Loss, Array]:
     (pair,) = (pair for pair in replaced("gaussian", 4.0, delta) if pair.name == "checkin")
     bodies, _ = PythonProgram(Pseudo()).transcripts(pair, 2 * n, lambda drawn: None)
     payload = [msgspec.json.decode(body, type=pair.mechanism.payload_type) for (body,) in bodies]
-    return pair.mechanism.odds(payload, pair.minibatches(), pair.key)["checkin"]
+    return pair.mechanism.log_ratios(payload, pair.minibatches(), pair.key)["checkin"]
 
 
 def stopped(delta: float, rho: float, checkins: int, n: int, rng: np.random.Generator) -> float:

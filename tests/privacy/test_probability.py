@@ -85,7 +85,7 @@ def test_an_example(role: Role, number: int, says: str, title: str) -> None:
 def test_odds_are_a_ratio_of_probabilities(role: Role) -> None:
     place, sides = place_of(role), [minibatch(1.0), minibatch(0.05)]
     payloads = [DirectionPayload(1, **{FIELDS[role]: j}) for j in range(HOW.choice_of(role).k)]
-    loss, scores = HOW.odds(payloads, sides, place)["checkin"]
+    loss, scores = HOW.log_ratios(payloads, sides, place)["checkin"]
     assert loss == Loss(epsilon=2.0)
     for payload, score in zip(payloads, scores, strict=True):
         one, two = (HOW.probability(payload, side, place) for side in sides)

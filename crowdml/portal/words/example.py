@@ -25,7 +25,7 @@ LARGEST_SAMPLES, LARGEST_CODEBOOK = 1_000_000, 50_000_000
 
 
 class ExampleMessage(NamedTuple):
-    """Hold one check-in: what stays on the device, what is sent, its odds, and the message."""
+    """Hold one check-in: what stays on the device, what is sent instead, and the message."""
 
     shown: ShownPayload
     body: str

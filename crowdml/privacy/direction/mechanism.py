@@ -61,7 +61,7 @@ class DirectionMechanism(DirectionChannel):
         key: CheckinKey,
         labels: Sequence[str],
     ) -> ShownPayload:
-        role, (number,) = role_of(payload), self.secrets(payload)
+        role, (number,) = role_of(payload), self.private_numbers(payload)
         choice = self.choice_of(role)
         says: str | Phrase = ""
         if role is Role.EVALUATE:
@@ -74,10 +74,10 @@ class DirectionMechanism(DirectionChannel):
             chosen=ShownChoice(title, about, number, says, these, choice.likely, choice.unlikely)
         )
 
-    def secrets(self, payload: DirectionPayload) -> list[int]:
+    def private_numbers(self, payload: DirectionPayload) -> list[int]:
         return [n for n in (payload.direction, payload.wrong, payload.answer) if n is not None]
 
-    def odds(
+    def log_ratios(
         self,
         payloads: Sequence[DirectionPayload],
         sides: Sequence[MinibatchView],

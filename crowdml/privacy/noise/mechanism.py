@@ -72,11 +72,11 @@ class NoiseMechanism(NoiseChannel):
         rows += map(ShownNumber, labels[:SHOWN], counts, payload.labels)
         return ShownPayload(tuple(rows), max(0, len(g) - SHOWN))
 
-    def secrets(self, payload: NoisePayload) -> list[int]:
+    def private_numbers(self, payload: NoisePayload) -> list[int]:
         gradient: list[int] = np.frombuffer(payload.gradient, dtype="<i4").tolist()
         return [*gradient, payload.errors, *payload.labels]
 
-    def odds(
+    def log_ratios(
         self, payloads: Sequence[NoisePayload], sides: Sequence[MinibatchView], key: CheckinKey
     ) -> dict[str, tuple[Loss, Array]]:
         """Compute |v − c′|/s − |v − c|/s for Laplace noise; Gaussian noise has squares and 1/(2s²).
@@ -86,7 +86,7 @@ class NoiseMechanism(NoiseChannel):
         """
         event, d, norm = self.event(sides[0].n_samples), self.size, self.norm
         columns = {"gradient": slice(0, d), "errors": slice(d, d + 1), "labels": slice(d + 1, None)}
-        outputs = np.array([self.secrets(payload) for payload in payloads])
+        outputs = np.array([self.private_numbers(payload) for payload in payloads])
         far, farther = (
             np.abs(outputs - self._centre(side, event)).astype(float) ** norm for side in sides
         )

@@ -51,7 +51,7 @@ export class Choice {
    *
    * @param {number} share
    */
-  odds(share) {
+  probabilities(share) {
     const { p } = this;
     const likely = p / this.t;
     const unlikely = (1 - p) / (this.k - this.t);

@@ -6,7 +6,7 @@ import { any, make, put, row } from "./elements.js";
 import { language, say } from "./say.js";
 
 /** @import { Device } from "../index.js" */
-/** @import { Cell, Odds, Sent } from "../types.js" */
+/** @import { Cell, ChoiceProbabilities, Sent } from "../types.js" */
 
 const ANSWERS = /** @type {Record<string, string>} */ ({
   applied: say("used"),
@@ -94,7 +94,7 @@ function refusal(answer) {
   return say("refused: {kind}", { kind: answer.replace("refused: ", "") });
 }
 
-/** @param {Odds} probabilities */
+/** @param {ChoiceProbabilities} probabilities */
 function probabilityText({ probability, likely, unlikely }) {
   return say(
     "How likely was this very number? With your samples: {chance}. With any others, whatever they are: from {unlikely} to {likely}.",

@@ -1,6 +1,6 @@
 /** The mechanism that sends one small number. */
 
-import type { CheckinEvent, Odds } from "./mechanism.js";
+import type { CheckinEvent, ChoiceProbabilities } from "./mechanism.js";
 import type { ModelSettings } from "./model.js";
 
 /** One number that left the device, chosen so that everything in the check-in is hidden. */
@@ -38,7 +38,7 @@ export interface DirectionPayload {
 }
 
 /** How the number that was sent was chosen. */
-export interface DirectionTruth extends Odds {
+export interface DirectionTruth extends ChoiceProbabilities {
   /** Of a direction: whether it is among the directions that suit the samples best. */
   fits?: boolean;
   /** If no direction was sent: the number that would have been true. */

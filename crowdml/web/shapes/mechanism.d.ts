@@ -121,10 +121,10 @@ export type ShownNumber = [what: Cell, truth: Cell, sent: Cell];
 export interface Shown {
   rows: ShownNumber[];
   /** How likely the chosen number was. */
-  probabilities?: Odds;
+  probabilities?: ChoiceProbabilities;
 }
 
-export interface Odds {
+export interface ChoiceProbabilities {
   /** The probability of this number, given the samples. */
   readonly probability: number;
   /** The largest probability for any samples. */

@@ -52,20 +52,20 @@ def role_in(message: ExampleMessage) -> Role:
     return role_of(msgspec.json.decode(message.body, type=DirectionPayload))
 
 
-def test_a_number_of_each_role_with_its_odds() -> None:
+def test_a_number_of_each_role_with_its_probabilities() -> None:
     terms = make_task(privacy__mechanism="direction", collection__batch=6).terms
     messages = {role_in(message): message for message in example_of(terms).messages}
     says = {Role.EVALUATE: ["right", "wrong"], Role.COUNT: [*terms.target.labels]}
     for role, numbers in ((Role.TRAIN, 1024), (Role.EVALUATE, 2), (Role.COUNT, 3)):
         message = messages[role]
-        rows, more, odds = message.shown
-        assert odds is not None
+        rows, more, chosen = message.shown
+        assert chosen is not None
         assert (rows, more) == ((), 0)
-        assert json.loads(message.body)[FIELDS[role]] == odds.number < numbers
-        assert odds.about.values.get("of", 2) == numbers
-        assert odds.unlikely <= odds.these <= odds.likely
-        assert odds.likely <= odds.unlikely * math.exp(terms.loss.total)
-        assert str(odds.says) == (says[role][odds.number] if role in says else "")
+        assert json.loads(message.body)[FIELDS[role]] == chosen.number < numbers
+        assert chosen.about.values.get("of", 2) == numbers
+        assert chosen.unlikely <= chosen.these <= chosen.likely
+        assert chosen.likely <= chosen.unlikely * math.exp(terms.loss.total)
+        assert str(chosen.says) == (says[role][chosen.number] if role in says else "")
 
 
 @pytest.mark.parametrize(
