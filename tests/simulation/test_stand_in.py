@@ -42,7 +42,7 @@ class Seeded:
             else int(self.rng.integers(2**64 - 1, dtype=np.uint64, endpoint=True))
         )
 
-    def token(self) -> str:
+    def random_id(self) -> str:
         raise NotImplementedError
 
     def add_laplace(self, values: Ints, scale: float) -> Ints:
