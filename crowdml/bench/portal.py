@@ -13,7 +13,7 @@ import msgspec
 
 from crowdml.bench.task import bench_task
 from crowdml.demo import ServerProcess
-from crowdml.privacy import DirectionMessage
+from crowdml.privacy import DirectionPayload
 from crowdml.server import Store
 from crowdml.server.database import LogEntry, this_minute, token_sha256
 from crowdml.server.log import Learner
@@ -82,9 +82,9 @@ def _log(checkins: int) -> Iterator[LogEntry]:
     for seq in range(1, checkins + 1):
         at, number = now - (checkins - seq) // 100 * 60, 1 + seq // DEVICES
         payload = (
-            DirectionMessage(number, wrong=seq % 2)
+            DirectionPayload(number, wrong=seq % 2)
             if seq % 5 == 0
-            else DirectionMessage(number, seq % 1024)
+            else DirectionPayload(number, seq % 1024)
         )
         device, name = seq % DEVICES, f"bench-{seq:016}"
         body = msgspec.msgpack.encode(payload)

@@ -187,13 +187,13 @@ def audit_pair(
     payloads = [
         [_read(pair, body) for (body,) in side] for side in program.transcripts(pair, trials, step)
     ]
-    a, b = (np.array([pair.mechanism.secrets(each) for each in side]) for side in payloads)
+    a, b = (np.array([pair.mechanism.private_numbers(each) for each in side]) for side in payloads)
     loss = pair.event.loss
     if a.shape[1] == 1:
         claimed = _claimed(pair, [each for side in payloads for each in side])
         proved = lower_bound_of_numbers(a[:, 0], b[:, 0], claimed, false_alarm)
         return {pair.name: _finding(loss, proved, len(a), trials, false_alarm / 2)}
-    sides = [pair.mechanism.odds(side, pair.minibatches(), pair.key) for side in payloads]
+    sides = [pair.mechanism.log_ratios(side, pair.minibatches(), pair.key) for side in payloads]
     scores = {
         part: (claim, (one, sides[1][part][1])) for part, (claim, one) in sides[0].items()
     } | {"repeats": (loss, _repeats(a[:, 0], b[:, 0]))}
@@ -208,10 +208,10 @@ def audit_pair(
 
 def _claimed(pair: Pair, payloads: list[Any]) -> Array:
     """Return the claimed log P/P' of each number that was sent, and 0 for the others."""
-    one_of_each = {pair.mechanism.secrets(each)[0]: each for each in payloads}
-    odds = pair.mechanism.odds(list(one_of_each.values()), pair.minibatches(), pair.key)
+    one_of_each = {pair.mechanism.private_numbers(each)[0]: each for each in payloads}
+    log_ratios = pair.mechanism.log_ratios(list(one_of_each.values()), pair.minibatches(), pair.key)
     scores = np.zeros(1 + max(one_of_each))
-    scores[list(one_of_each)] = odds["checkin"][1]
+    scores[list(one_of_each)] = log_ratios["checkin"][1]
     return scores
 
 
@@ -295,6 +295,6 @@ def audit_person(
 def _scores(pair: Pair, transcripts: list[Transcript]) -> Array:
     """Return log P/P' of each transcript, by the laws that are claimed for its messages."""
     payloads = [_read(pair, body) for each in transcripts for body in each]
-    _, scores = pair.mechanism.odds(payloads, pair.minibatches(), pair.key)["checkin"]
+    _, scores = pair.mechanism.log_ratios(payloads, pair.minibatches(), pair.key)["checkin"]
     whose = np.repeat(np.arange(len(transcripts)), [len(each) for each in transcripts])
     return np.bincount(whose, scores).astype(float)

@@ -31,7 +31,7 @@ const system = new Chance();
  */
 const first = {
   below: () => 0,
-  token: () => system.token(),
+  randomId: () => system.randomId(),
   addLaplace: (values, amount) => system.addLaplace(values, amount),
   addGaussian: (values, amount) => system.addGaussian(values, amount),
 };

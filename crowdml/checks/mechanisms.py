@@ -145,8 +145,8 @@ def _check_round_trip(case: MechanismCase) -> None:
             f"it must make a {mechanism.payload_type}, found {payload}."
         )
         body = msgspec.json.encode(payload)
-        assert len(body) <= mechanism.largest_message, (
-            f"a message must have at most {mechanism.largest_message} bytes, found {len(body)}."
+        assert len(body) <= mechanism.largest_payload, (
+            f"a payload must have at most {mechanism.largest_payload} bytes, found {len(body)}."
         )
         assert msgspec.json.decode(body, type=mechanism.payload_type) == payload, (
             "it must fit its type."

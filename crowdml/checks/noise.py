@@ -81,10 +81,10 @@ def _check_spread(family: Family, z: Ints, scale: float) -> None:
     if mean:
         tilted = _rate_of(family, mean)
         exponent += mean * (h - tilted) - family.log_total(tilted)
-    chance = 2.0 * math.exp(-len(z) * max(0.0, exponent))
-    assert chance > FALSE_ALARM, (
+    p_value = 2.0 * math.exp(-len(z) * max(0.0, exponent))
+    assert p_value > FALSE_ALARM, (
         f"{family.name} noise of scale {scale} must have a mean |z|^{family.power} of "
-        f"{family.mean_size(h)}, found {mean}: chance {chance:.1e}."
+        f"{family.mean_size(h)}, found {mean}: p-value {p_value:.1e}."
     )
 
 
@@ -114,10 +114,10 @@ def _probabilities(family: Family, edges: Ints, scale: float) -> Array:
 def _require_law(cells: Ints, probabilities: Array, what: str) -> None:
     counts = np.bincount(cells, minlength=len(probabilities))
     expected = len(cells) * probabilities
-    chance = _false_alarm(counts.astype(float), expected)
-    assert chance > FALSE_ALARM, (
+    p_value = _false_alarm(counts.astype(float), expected)
+    assert p_value > FALSE_ALARM, (
         f"{what} must have the exact law, found counts {counts.tolist()} where "
-        f"{expected.round(1).tolist()} are expected: chance {chance:.1e}."
+        f"{expected.round(1).tolist()} are expected: p-value {p_value:.1e}."
     )
 
 

@@ -123,7 +123,7 @@ def opposites(
     w = (0.0,) * len(labels)
     name = mechanism if role is Role.TRAIN else role.value
     pairs = (Pair(name, terms, f"device-{i}", w, sides) for i in range(10**6))
-    return next(pair for pair in pairs if terms.collection.roles.of(pair.key) is role)
+    return next(pair for pair in pairs if terms.collection.roles.role_of(pair.key) is role)
 
 
 def person(mechanism: str, epsilon: float, directions: int | None = None) -> list[Pair]:

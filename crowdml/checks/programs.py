@@ -251,8 +251,8 @@ class FirstAside:
     def below(self, n: int) -> int:
         return 0
 
-    def token(self) -> str:
-        return self.noise.token()
+    def random_id(self) -> str:
+        return self.noise.random_id()
 
 
 @contextlib.contextmanager

@@ -26,6 +26,6 @@ def write_checkin(
     """
     payload = mechanism.make_payload(minibatch, event, key, chance)
     fields: dict[str, Any] = msgspec.structs.asdict(payload)
-    fields |= {"id": chance.token(), "version": version, "terms": key.terms_sha256}
+    fields |= {"id": chance.random_id(), "version": version, "terms": key.terms_sha256}
     message: Checkin = checkin_type(mechanism.payload_type)(**fields)
     return message

@@ -39,7 +39,7 @@ USUAL_UPDATES = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Draft:
+class TaskDraft:
     """Hold a task file and its start, made from a pilot. It contains no row of the pilot.
 
     Args:
@@ -99,7 +99,7 @@ class Draft:
         """Read the task of the file, with the start."""
         return Task.from_toml(self.text, start=self.start)
 
-    def with_epsilon(self, epsilon: float, *sentences: str) -> "Draft":
+    def with_epsilon(self, epsilon: float, *sentences: str) -> "TaskDraft":
         """Return the draft with another ε, and the sentences that say why."""
         return replace(self, epsilon=epsilon, epsilon_words=sentences)
 
@@ -111,7 +111,7 @@ def draft_from_rows(
     devices: int | None = None,
     samples: int | None = None,
     seed: int = 0,
-) -> Draft:
+) -> TaskDraft:
     """Make a draft of a pilot's rows.
 
     Args:
@@ -133,7 +133,7 @@ def draft_from_rows(
     start = _start(model, having if intercept else without, intercept, kind, rows, features)
     epsilon, epsilon_words = _usual_epsilon(start)
     batch, batch_words = _batch(rows, samples)
-    draft = Draft(
+    draft = TaskDraft(
         name=name,
         title=_title(rows),
         target_name=rows.target_name,

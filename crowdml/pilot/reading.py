@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from crowdml.errors import InvalidInput
 from crowdml.phrase import Phrase, PlainText
-from crowdml.pilot.draft import Draft, draft_from_rows
+from crowdml.pilot.draft import TaskDraft, draft_from_rows
 from crowdml.pilot.rows import read_rows
 from crowdml.tables import CsvDialect, Table, read_dialect, read_table
 from crowdml.visible import visible
@@ -26,7 +26,7 @@ def draft_task(
     devices: int | None = None,
     samples: int | None = None,
     seed: int = 0,
-) -> Draft:
+) -> TaskDraft:
     """Make a draft of a task from a file of samples that its owner may use openly.
 
     Args:

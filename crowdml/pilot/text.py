@@ -11,7 +11,7 @@ from crowdml.protocol import PILOT_WORDS, TASK_HEAD, Features
 from crowdml.visible import visible
 
 if TYPE_CHECKING:
-    from crowdml.pilot.draft import Draft
+    from crowdml.pilot.draft import TaskDraft
 
 LINE_WIDTH, COMMENT_COLUMN = 96, 28
 """Where lines are wrapped, and the column where comments begin."""
@@ -23,7 +23,7 @@ MOST_LINES = 50
 """Columns that are listed on a line each."""
 
 
-def task_text(draft: "Draft") -> str:
+def task_text(draft: "TaskDraft") -> str:
     """Write the task file of a draft, with comments that say where its numbers come from."""
     features, start = draft.features, draft.start
     pilot = f"a pilot of {start.rows:,} rows"
@@ -72,7 +72,7 @@ def _numbers(field: str, values: Sequence[float], said: str) -> list[str]:
     return [f"# {said}", *_wrapped(field, map(repr, values))]
 
 
-def _target(draft: "Draft") -> list[str]:
+def _target(draft: "TaskDraft") -> list[str]:
     if draft.start.labels:
         return ["# In order of frequency.", *_wrapped("labels", map(_string, draft.start.labels))]
     return [
@@ -81,7 +81,7 @@ def _target(draft: "Draft") -> list[str]:
     ]
 
 
-def _model(draft: "Draft") -> list[str]:
+def _model(draft: "TaskDraft") -> list[str]:
     start, (without, having) = draft.start, draft.errors
     said = f"the pilot's error is {having:.3f} with intercepts and {without:.3f} without"
     lines = [

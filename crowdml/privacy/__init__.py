@@ -8,7 +8,7 @@ docs/privacy.md and an audit.
 from crowdml.privacy.chance import Chance, RandomIndex, SystemChance
 from crowdml.privacy.checkin_key import CheckinKey
 from crowdml.privacy.choice import LARGEST_CHOICE, Choice, best_closest
-from crowdml.privacy.direction import Codebook, DirectionMechanism, DirectionMessage, role_of
+from crowdml.privacy.direction import Codebook, DirectionMechanism, DirectionPayload, role_of
 from crowdml.privacy.events import (
     CheckinEvent,
     DirectionEvent,
@@ -26,16 +26,16 @@ from crowdml.privacy.minibatch import MinibatchView
 from crowdml.privacy.noise import (
     Levels,
     NoiseMechanism,
-    NoiseMessage,
+    NoisePayload,
     choose_grid,
     quantize,
     sensitivity_steps,
 )
 from crowdml.privacy.noise_source import ExactNoise, NoiseSource
 from crowdml.privacy.roles import ALL_TRAIN, LARGEST_SHARE, Roles
-from crowdml.privacy.shown import Dial, HidingPicture, Hills, ShownMessage, WatchedMinibatch
+from crowdml.privacy.shown import Dial, HidingPicture, Hills, ShownPayload, WatchedMinibatch
 from crowdml.privacy.stand_in import UNLIMITED, StandIn
-from crowdml.privacy.zcdp import chance_beyond, epsilon_of, rho_of
+from crowdml.privacy.zcdp import epsilon_of, excess_probability, rho_of
 
 __all__ = [
     "ALL_TRAIN",
@@ -54,7 +54,7 @@ __all__ = [
     "Dial",
     "DirectionEvent",
     "DirectionMechanism",
-    "DirectionMessage",
+    "DirectionPayload",
     "ErrorCountLaw",
     "ExactNoise",
     "HidingPicture",
@@ -70,13 +70,13 @@ __all__ = [
     "MinibatchView",
     "NoiseEvent",
     "NoiseMechanism",
-    "NoiseMessage",
+    "NoisePayload",
     "NoiseSource",
     "RandomIndex",
     "Release",
     "Role",
     "Roles",
-    "ShownMessage",
+    "ShownPayload",
     "StandIn",
     "SystemChance",
     "Unit",
@@ -84,10 +84,10 @@ __all__ = [
     "best_closest",
     "bound_features",
     "bound_rows",
-    "chance_beyond",
     "check_target",
     "choose_grid",
     "epsilon_of",
+    "excess_probability",
     "quantize",
     "rho_of",
     "role_of",

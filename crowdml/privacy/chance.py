@@ -16,7 +16,7 @@ class RandomIndex(Protocol):
 class Chance(RandomIndex, NoiseSource, Protocol):
     """Draw noise, indices and ids."""
 
-    def token(self) -> str:
+    def random_id(self) -> str:
         """Draw 128 random bits, written as 22 letters, digits, `-` and `_`."""
 
 
@@ -24,12 +24,12 @@ class SystemChance(ExactNoise):
     """Draw everything from the operating system's secure generator.
 
     >>> chance = SystemChance()
-    >>> chance.below(1), len(chance.token())
+    >>> chance.below(1), len(chance.random_id())
     (0, 22)
     """
 
     def below(self, n: int) -> int:
         return secrets.randbelow(n)
 
-    def token(self) -> str:
+    def random_id(self) -> str:
         return secrets.token_urlsafe(16)

@@ -12,7 +12,7 @@ from crowdml.privacy.checkin_key import CheckinKey
 from crowdml.privacy.events import CheckinEvent, Role
 from crowdml.privacy.loss import Loss, Unit
 from crowdml.privacy.minibatch import MinibatchView
-from crowdml.privacy.shown import HidingPicture, ShownMessage, WatchedMinibatch
+from crowdml.privacy.shown import HidingPicture, ShownPayload, WatchedMinibatch
 from crowdml.privacy.stand_in import StandIn
 from crowdml.types import Array
 
@@ -82,7 +82,7 @@ class Mechanism(Protocol):
         """Return the type of the payload."""
 
     @property
-    def largest_message(self) -> int:
+    def largest_payload(self) -> int:
         """Return the largest size of the payload as JSON, in bytes."""
 
     @property
@@ -198,13 +198,13 @@ class Mechanism(Protocol):
 
     def show(
         self, payload: Any, minibatch: WatchedMinibatch, key: CheckinKey, labels: Sequence[str]
-    ) -> ShownMessage:
+    ) -> ShownPayload:
         """Return what an example shows: what was asked of the minibatch, and what was sent."""
 
-    def secrets(self, payload: Any) -> list[int]:
+    def private_numbers(self, payload: Any) -> list[int]:
         """Return the numbers in a payload that depend on samples."""
 
-    def odds(
+    def log_ratios(
         self, payloads: Sequence[Any], sides: Sequence[MinibatchView], key: CheckinKey
     ) -> dict[str, tuple[Loss, Array]]:
         """Return for each part of some payloads its claimed cost, and log P/P′ of each payload.

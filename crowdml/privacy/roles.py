@@ -21,7 +21,7 @@ class Roles:
     >>> roles = Roles(evaluators=0.15, counters=0.05)
     >>> roles.share(Role.TRAIN)
     0.8
-    >>> roles.of(CheckinKey("terms", "device", 1))
+    >>> roles.role_of(CheckinKey("terms", "device", 1))
     <Role.TRAIN: 'train'>
     """
 
@@ -46,7 +46,7 @@ class Roles:
         shares = {Role.EVALUATE: self.evaluators, Role.COUNT: self.counters}
         return shares.get(role, 1 - self.others)
 
-    def of(self, key: CheckinKey) -> Role:
+    def role_of(self, key: CheckinKey) -> Role:
         """Return the role of a check-in, which is public and not chosen by the device."""
         draw = key.draw("role")
         if draw < self.evaluators * WORD:

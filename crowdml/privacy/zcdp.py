@@ -82,7 +82,7 @@ MANY_COUNTS, MORE_OFTEN = 0.75, 10.0
 """Where counts have more than this share of ρ, `loss_bound` may be passed ten times as often."""
 
 
-def chance_beyond(delta: float, counts_share: float) -> float:
+def excess_probability(delta: float, counts_share: float) -> float:
     """Return the probability that log P/P′ exceeds `loss_bound`, at most.
 
     Counts are whole numbers, and the bound is for normal laws. This is computed for ε up to 20 and
@@ -91,7 +91,7 @@ def chance_beyond(delta: float, counts_share: float) -> float:
     Args:
         counts_share: The share of ρ that counts have.
 
-    >>> chance_beyond(0.001, 0.1), chance_beyond(0.001, 1.0)
+    >>> excess_probability(0.001, 0.1), excess_probability(0.001, 1.0)
     (0.001, 0.01)
     """
     return delta * MORE_OFTEN if counts_share > MANY_COUNTS else delta

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from crowdml.phrase import Phrase
-from crowdml.privacy import PRIVATE_UP_TO, Loss, Mechanism, Role, Unit, chance_beyond
+from crowdml.privacy import PRIVATE_UP_TO, Loss, Mechanism, Role, Unit, excess_probability
 from crowdml.protocol.numbers_in_words import certainty_of_loss, round_half_up
 from crowdml.protocol.sentences import LEAVES, LOST, LOST_IN_SHORT, sentences_of
 
@@ -92,11 +92,13 @@ class Promise:
         epsilon_per_reading: ε for one reading of the sensor, which may be in several samples.
         epsilon_over_checkins: ε for one unit in each of `checkins` check-ins: a check-in, or one
             of its samples.
-        bound: The most that log P/P′ becomes, which is ε; with a δ, except with `chance`.
+        bound: The most that log P/P′ becomes, which is ε; with a δ, except with
+            `excess_probability`.
         bound_of_one: The same for one check-in, or for a sample in one.
         shared: The most samples that one reading is in.
         delta: δ; 0 where the promise has none.
-        chance: The probability that log P/P′ passes `bound`, at most: δ or ten times δ.
+        excess_probability: The probability that log P/P′ exceeds `bound`, at most: δ or ten times
+            δ.
         first_labels: The first two labels; empty where a number is predicted.
         tolerance: How far a predicted number may be off and still be right.
         directions: k; 0 for noise.
@@ -118,7 +120,7 @@ class Promise:
     bound_of_one: float
     shared: int
     delta: float
-    chance: float
+    excess_probability: float
     first_labels: tuple[str, ...]
     tolerance: float
     directions: int
@@ -165,7 +167,7 @@ class Promise:
             bound_of_one=loss.bound,
             shared=shared,
             delta=loss.delta,
-            chance=chance_beyond(loss.delta, mechanism.counts_share),
+            excess_probability=excess_probability(loss.delta, mechanism.counts_share),
             first_labels=terms.target.labels[:2],
             tolerance=terms.model.tolerance,
             directions=terms.privacy.directions,

@@ -151,8 +151,8 @@ def _sure(certainty: float) -> Phrase:
 
 def _delta(promise: "Promise") -> Phrase:
     """Say how often more is learnt than `Promise.certainty`."""
-    n = round(1 / promise.chance)
-    if promise.chance > promise.delta:
+    n = round(1 / promise.excess_probability)
+    if promise.excess_probability > promise.delta:
         return Phrase(
             "With a chance of at most one in {n}, ten times the δ of this task, more can be learnt "
             "than that.",

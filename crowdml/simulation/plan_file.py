@@ -124,8 +124,8 @@ class CurveSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         pilot's people and samples do not count.
         """
         if self.pilot is not None:
-            chance = np.random.default_rng(0)
-            _, data = set_aside(data, self.pilot, self.pilot_people, chance)
+            rng = np.random.default_rng(0)
+            _, data = set_aside(data, self.pilot, self.pilot_people, rng)
         if "collection.checkins" in MECHANISMS[self.mechanism].options:
             return data.most_devices(self.batch * (self.checkins or 1))
         people = len(set(data.person.tolist()))

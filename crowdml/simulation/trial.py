@@ -44,8 +44,8 @@ def run_trial(
         data = data(rng)
     pilot = None
     if plans[0].crowd.pilot is not None:
-        chance = np.random.default_rng([*seed, PILOT_STREAM])
-        pilot, data = TrialPilot.of(data, plans[0].crowd, chance)
+        pilot_rng = np.random.default_rng([*seed, PILOT_STREAM])
+        pilot, data = TrialPilot.of(data, plans[0].crowd, pilot_rng)
     if plans[0].central:
         data = perturb(data, plans[0].learning.epsilon, rng)
     elif plans[0].approach == "crowd":

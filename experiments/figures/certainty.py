@@ -46,10 +46,13 @@ def steps(rho: float, times: int = 1) -> tuple[Array, Array]:
     z = np.arange(-most, most + 1)
     law = np.exp(-(z**2) * rho)
     law /= law.sum()
-    total, chances = z, law
+    total, probabilities = z, law
     for _ in range(times - 1):
-        total, chances = np.arange(total[0] - most, total[-1] + most + 1), np.convolve(chances, law)
-    return total, chances
+        total, probabilities = (
+            np.arange(total[0] - most, total[-1] + most + 1),
+            np.convolve(probabilities, law),
+        )
+    return total, probabilities
 
 
 def passed(rho: float, errors: float, labels: float, bound: float) -> float:
@@ -103,7 +106,7 @@ def losses(delta: float, n: int) -> tuple[Loss, Array]:
     (pair,) = (pair for pair in replaced("gaussian", 4.0, delta) if pair.name == "checkin")
     bodies, _ = PythonProgram(Pseudo()).transcripts(pair, 2 * n, lambda drawn: None)
     payload = [msgspec.json.decode(body, type=pair.mechanism.payload_type) for (body,) in bodies]
-    return pair.mechanism.odds(payload, pair.minibatches(), pair.key)["checkin"]
+    return pair.mechanism.log_ratios(payload, pair.minibatches(), pair.key)["checkin"]
 
 
 def stopped(delta: float, rho: float, checkins: int, n: int, rng: np.random.Generator) -> float:
@@ -123,7 +126,7 @@ def main() -> None:
         rho = rho_of(epsilon, DELTA)
         bound = Loss(rho=rho, delta=DELTA).bound
         before = f"{1e6 * tails(rho, epsilon)[0]:.2f}"
-        after = " | ".join(f"{1e6 * chance:.2f}" for chance in tails(rho, bound))
+        after = " | ".join(f"{1e6 * probability:.2f}" for probability in tails(rho, bound))
         row = f"{percent_sure(epsilon)} % | {before} | {percent_sure(bound)} % | {after}"
         print(f"| {epsilon:g} | {row} |", flush=True)
     print("\n| share of ρ for each kind of count | ε = 1 | ε = 4 | ε = 10 |\n|---|---|---|---|")

@@ -306,7 +306,7 @@ def reports_per_checkin(
     for device in range(devices):
         sent = 0
         for number in range(1, checkins + 1):
-            if roles.of(CheckinKey("terms", f"device-{device}", number)) is Role.EVALUATE:
+            if roles.role_of(CheckinKey("terms", f"device-{device}", number)) is Role.EVALUATE:
                 sent = max(sent, math.ceil(before * (number - 1))) + 1
                 reports += 1
         sent_in_total += sent

@@ -42,14 +42,14 @@ def record(seconds: float, rate: int = 50, stretch: float = 300.0, seed: int = 0
 
     Times jitter by up to 3 ms, and have at most eight digits, which is what phyphox sends.
     """
-    chance, found = random.Random(seed), []
+    rng, found = random.Random(seed), []
     for k in range(round(seconds * rate)):
-        ms = k * 1000 // rate + (chance.randint(-3, 3) if k else 0)
+        ms = k * 1000 // rate + (rng.randint(-3, 3) if k else 0)
         nth, into = divmod(ms / 1000, stretch)
         label = LABELS[int(nth) % len(LABELS)] if into > stretch / 20 else ""
         strength, pace = PACE[label or "Still"]
         swing = strength * math.sin(2 * math.pi * pace * ms / 1000)
-        parts = (chance.gauss(0, 0.2) + swing, chance.gauss(0, 0.2), 9.81 + chance.gauss(0, 0.2))
+        parts = (rng.gauss(0, 0.2) + swing, rng.gauss(0, 0.2), 9.81 + rng.gauss(0, 0.2))
         x, y, z = (round(part, 4) for part in parts)
         found.append(Moment(ms, x, y, z, label))
     return found
@@ -108,17 +108,17 @@ def over_a_bad_network(
 
     Messages with an annotation always arrive, because nothing could replace a lost label.
     """
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     arriving: list[tuple[float, Message]] = []
     lost = []
     for n, message in enumerate(messages):
-        if chance.random() < loss and b'"annotation"' not in message.body:
+        if rng.random() < loss and b'"annotation"' not in message.body:
             lost.append(message)
             continue
-        delay = chance.uniform(1, 3.9) if chance.random() < late else 0.0
+        delay = rng.uniform(1, 3.9) if rng.random() < late else 0.0
         arriving.append((n + delay, message))
-        if chance.random() < twice:
-            arriving.append((n + chance.uniform(0, 30), message))
+        if rng.random() < twice:
+            arriving.append((n + rng.uniform(0, 30), message))
     return [message for _, message in sorted(arriving, key=lambda pair: pair[0])], lost
 
 

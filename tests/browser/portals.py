@@ -114,7 +114,7 @@ class Crowd:
         shares = np.arange(terms.n_classes, 0, -1) / max(np.arange(terms.n_classes + 1).sum(), 1)
         sums: dict[str, Any] = {"version": max(0, self.sent - int(rng.integers(0, 3)))}
         if isinstance(mechanism, DirectionMechanism):
-            role = mechanism.roles.of(CheckinKey(terms_hash(terms.text), device, 1))
+            role = mechanism.roles.role_of(CheckinKey(terms_hash(terms.text), device, 1))
             if role is Role.EVALUATE:
                 sums["wrong"] = int(rng.random() < wrong)
             elif role is Role.COUNT:

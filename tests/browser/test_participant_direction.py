@@ -116,7 +116,7 @@ def _check_what_was_sent(participant: Participant, lines: Locator, number: int) 
     assert json.loads(line.locator("pre").inner_text()) == message
     expect(line.locator("summary")).to_contain_text("one number · used")
     (cells,) = (row.locator("td").all_inner_texts() for row in line.locator("tbody tr").all())
-    chance, least, most = re.findall(r"([\d.]+)\s%", line.locator("p").inner_text())
+    probability, least, most = re.findall(r"([\d.]+)\s%", line.locator("p").inner_text())
     kept = {"id", "time", "body", "tally", "version"}
     assert all(set(each) == kept for each in participant.stored()["sent"])
     if "direction" in message:
@@ -133,4 +133,4 @@ def _check_what_was_sent(participant: Participant, lines: Locator, number: int) 
         assert cells[1] == labels[message["answer"]]
     epsilon = participant.stored()["ledger"][number]["event"]["epsilon"]
     assert float(most) / float(least) == pytest.approx(math.exp(epsilon), rel=0.06), "2 digits"
-    assert float(least) <= float(chance) <= float(most)
+    assert float(least) <= float(probability) <= float(most)

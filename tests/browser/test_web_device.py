@@ -425,7 +425,7 @@ def test_one_number_is_all_that_a_person_tells(profile: Tabs, page: Page, server
     )
     assert run(page, totals) == [4, 4]
     truth = run(page, "return (await device.history())[0].truth;")
-    assert truth["unlikely"] <= truth["chance"] <= truth["likely"]
+    assert truth["unlikely"] <= truth["probability"] <= truth["likely"]
     assert truth["likely"] / truth["unlikely"] == pytest.approx(math.exp(4))
     assert version(server, profile.task) == len(profile.bodies) == 1
 

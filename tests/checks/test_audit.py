@@ -155,7 +155,7 @@ def found(
 @ROLE
 def test_a_pair_has_its_role(role: Role) -> None:
     pair = opposites(role, 1.0)
-    assert pair.terms.collection.roles.of(pair.key) is role
+    assert pair.terms.collection.roles.role_of(pair.key) is role
     assert pair.event == DirectionEvent(1, role, 1.0)
     assert pair.name == PARTS[role]
 

@@ -126,10 +126,10 @@ def test_false_alarms_are_as_rare_as_stated(
     n = 16
     true = max(measure(p, q), measure(1 - q, 1 - p), 0.0)
     seen = np.arange(n + 1)
-    chances = np.outer(stats.binom.pmf(seen, n, p), stats.binom.pmf(seen, n, q))
+    probabilities = np.outer(stats.binom.pmf(seen, n, p), stats.binom.pmf(seen, n, q))
     ones = [(np.arange(n) < k).astype(float) for k in seen]
     alarms = [[event.proves(a, b, measure, false_alarm) > true for b in ones] for a in ones]
-    assert float(chances[np.array(alarms)].sum()) <= false_alarm
+    assert float(probabilities[np.array(alarms)].sum()) <= false_alarm
 
 
 def test_two_halves_prove_more_than_one() -> None:

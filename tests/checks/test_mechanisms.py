@@ -19,7 +19,7 @@ from crowdml.privacy import (
     CheckinKey,
     DirectionEvent,
     DirectionMechanism,
-    DirectionMessage,
+    DirectionPayload,
     Implausible,
     Law,
     Levels,
@@ -27,7 +27,7 @@ from crowdml.privacy import (
     Mechanism,
     NoiseEvent,
     NoiseMechanism,
-    NoiseMessage,
+    NoisePayload,
     Role,
     Roles,
     best_closest,
@@ -186,10 +186,10 @@ def out_of_range(right: Any, minibatch: Any, event: Any, key: CheckinKey, chance
 
 def another_type(right: Any, minibatch: Any, event: Any, key: CheckinKey, chance: Any) -> Any:
     right.make_payload(minibatch, event, key, chance)
-    return NoiseMessage(1, 0, 0, (), 0, b"")
+    return NoisePayload(1, 0, 0, (), 0, b"")
 
 
-def suspicious(right: Any, payload: DirectionMessage, key: CheckinKey) -> None:
+def suspicious(right: Any, payload: DirectionPayload, key: CheckinKey) -> None:
     raise Implausible("implausible", "direction must be honest.")
 
 
@@ -225,7 +225,7 @@ restless.calls = 0  # type: ignore[attr-defined]
         (Changed(direction(), {"check": suspicious}), "direction must be honest"),
         (Changed(noise(LAPLACE), {"event": free}), "must cost something, found 0"),
         (Changed(direction(), {"event": restless}), "an event must not change"),
-        (Fixed(direction(), {"largest_message": 20}), "at most 20 bytes, found"),
+        (Fixed(direction(), {"largest_payload": 20}), "at most 20 bytes, found"),
         (Fixed(direction(), {"unit": "person"}), "the unit must be one"),
         (Fixed(direction(), {"noise_energy": 0.01}), "the energy of the noise must be 0.01"),
         (Fixed(noise(GAUSSIAN), {"noise_energy": 10.0}), "the energy of the noise must be 10"),

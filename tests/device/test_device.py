@@ -33,7 +33,7 @@ from crowdml.privacy import (
     CheckinKey,
     DirectionEvent,
     DirectionMechanism,
-    DirectionMessage,
+    DirectionPayload,
     Limits,
     NoiseEvent,
     NoiseMechanism,
@@ -694,7 +694,7 @@ def test_one_check_in_for_the_whole_person(file: Path) -> None:
     assert isinstance(mechanism, DirectionMechanism)
     key = CheckinKey(message.terms, device.identity.device, 1)
     mechanism.check(message, key)
-    role = mechanism.roles.of(key)
+    role = mechanism.roles.role_of(key)
     assert event == DirectionEvent(1, role, 4.0)
     assert set(json.loads(transport.bodies[0])) == {
         "id", "version", "terms", "number", FIELDS[role]
@@ -706,7 +706,7 @@ def test_an_event_is_made_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> N
     made: list[DirectionEvent] = []
     drawn: list[Role] = []
     spent: list[object] = []
-    make, draw, write = DirectionMechanism.event, Roles.of, DirectionMechanism.make_payload
+    make, draw, write = DirectionMechanism.event, Roles.role_of, DirectionMechanism.make_payload
 
     def event(self: DirectionMechanism, n_samples: int, key: CheckinKey) -> DirectionEvent:
         found = make(self, n_samples, key)
@@ -714,13 +714,13 @@ def test_an_event_is_made_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> N
             made.append(found)
         return found
 
-    def of(self: Roles, key: CheckinKey) -> Role:
+    def draw_role(self: Roles, key: CheckinKey) -> Role:
         found = draw(self, key)
         if key.device:
             drawn.append(found)
         return found
 
-    def spend(self: DirectionMechanism, minibatch: Any, event: Any, *more: Any) -> DirectionMessage:
+    def spend(self: DirectionMechanism, minibatch: Any, event: Any, *more: Any) -> DirectionPayload:
         spent.append(event)
         return write(self, minibatch, event, *more)
 
@@ -728,7 +728,7 @@ def test_an_event_is_made_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> N
     with join(file, transport) as device:
         for name, watched in (("event", event), ("make_payload", spend)):
             monkeypatch.setattr(DirectionMechanism, name, watched)
-        monkeypatch.setattr(Roles, "of", of)
+        monkeypatch.setattr(Roles, "role_of", draw_role)
         for number in range(1, 7):
             fill(device, 3)
             assert (len(made), len(spent)) == (number, number)

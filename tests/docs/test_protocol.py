@@ -18,7 +18,7 @@ from crowdml.privacy import (
     Choice,
     Codebook,
     DirectionMechanism,
-    DirectionMessage,
+    DirectionPayload,
     Role,
     Roles,
 )
@@ -247,7 +247,7 @@ def example_of_a_role(name: str) -> Role:
     drawn = hashlib.sha256(text.encode()).digest()[:4]
     assert bytes.fromhex(found[1]) == drawn
     assert int(found[2]) == int.from_bytes(drawn, "little")
-    role = Roles(float(found[3]), float(found[4])).of(key)
+    role = Roles(float(found[3]), float(found[4])).role_of(key)
     assert found[5] == f"{role}s"
     return role
 
@@ -267,9 +267,9 @@ def test_the_example_of_a_reading() -> None:
         choice = mechanism.choice_of(role)
         said = f"P = {choice.likely:.4f} and Q = {choice.unlikely:.4f} for `{field}`"
         assert said in PROTOCOL.replace("\n", " ")
-    wrong, right = (mechanism.read(DirectionMessage(1, wrong=n), KEY).errors for n in (1, 0))
+    wrong, right = (mechanism.read(DirectionPayload(1, wrong=n), KEY).errors for n in (1, 0))
     assert f"1 is read as {wrong:.3f} errors, and 0 as {right:.3f}".replace("-", "−") in PROTOCOL
-    sent, other, _ = mechanism.read(DirectionMessage(1, answer=0), KEY).labels
+    sent, other, _ = mechanism.read(DirectionPayload(1, answer=0), KEY).labels
     said = f"is read as {sent:.3f} samples, and each other one as {other:.3f}".replace("-", "−")
     assert said in PROTOCOL.replace("\n", " ")
     for epsilon in (1.0, 4.0):

@@ -15,7 +15,7 @@ import numpy as np
 
 import crowdml
 from crowdml.device import DeviceStore
-from crowdml.privacy import DirectionEvent, NoiseMessage
+from crowdml.privacy import DirectionEvent, NoisePayload
 from crowdml.protocol import Task
 from crowdml.server.database.entry import LogEntry
 from crowdml.types import Ints
@@ -58,7 +58,7 @@ def uses(log: Iterable[LogEntry]) -> Ints:
     """
     total = np.zeros(FEATURES, dtype=np.int64)
     for entry in log:
-        noisy = msgspec.msgpack.decode(entry.payload, type=NoiseMessage)
+        noisy = msgspec.msgpack.decode(entry.payload, type=NoisePayload)
         columns = np.frombuffer(noisy.gradient, dtype="<i4").reshape(-1, FEATURES)
         used = columns.any(axis=0)
         assert used.sum() == entry.samples, "otherwise this test is blind"

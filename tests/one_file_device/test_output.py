@@ -274,9 +274,9 @@ def test_a_short_gradient_is_turned_round_at_times(
     u = [share * terms.S * value / 3 for value in (2.0, 0.0, -1.0, 2.0)]
     scores = [np.dot(v, [2.0, 0.0, -1.0, 2.0]) for v in standalone.codebook("here", 4, terms.k)]
     monkeypatch.setattr(standalone, "choose", lambda order, t, epsilon: order[0])
-    chance = max(0.0, 1 - share) / 2
-    for draw in (0.0, chance - 0.001, chance + 0.001, 0.999):
+    probability = max(0.0, 1 - share) / 2
+    for draw in (0.0, probability - 0.001, probability + 0.001, 0.999):
         if draw >= 0:
             draws(int(draw * FINE))
             found = scores[standalone.direction(terms, "here", u)]
-            assert found == (min(scores) if draw < chance else max(scores))
+            assert found == (min(scores) if draw < probability else max(scores))

@@ -10,7 +10,7 @@ from crowdml.errors import InvalidTask
 from crowdml.learnt import read_start, write_start
 from crowdml.pilot import draft as module
 from crowdml.pilot import draft_task
-from crowdml.pilot.draft import Draft
+from crowdml.pilot.draft import TaskDraft
 from crowdml.privacy import bound_rows
 from crowdml.protocol import Task
 from crowdml.types import Array
@@ -33,16 +33,16 @@ def csv(x: Array, people: int = 4, header: str = HEADER) -> bytes:
     return "\n".join([header, *rows]).encode()
 
 
-def drafted(people: int = 4, n: int = 120, **options: Any) -> Draft:
+def drafted(people: int = 4, n: int = 120, **options: Any) -> TaskDraft:
     return draft_task("room", csv(sample(n), people), "pilot.csv", **options)
 
 
 @pytest.fixture(scope="module")
-def draft() -> Draft:
+def draft() -> TaskDraft:
     return drafted()
 
 
-def test_the_file_is_a_task_as_it_stands(draft: Draft) -> None:
+def test_the_file_is_a_task_as_it_stands(draft: TaskDraft) -> None:
     task = Task.from_toml(draft.text, start=read_start(write_start(draft.start), "room.start.npz"))
     x, features = sample(), task.terms.features
     assert (task.name, features.names) == ("room", ("light", "temperature"))
@@ -58,7 +58,7 @@ def test_the_file_is_a_task_as_it_stands(draft: Draft) -> None:
     assert max(map(len, draft.text.splitlines())) <= 100
 
 
-def test_the_start_fits_rows_as_devices_scale_them(draft: Draft) -> None:
+def test_the_start_fits_rows_as_devices_scale_them(draft: TaskDraft) -> None:
     """Check that the start was fitted with the rounded constants that are in the file."""
     task, x = draft.task, sample()
     model, features = task.terms.make_model(), task.terms.features
@@ -70,7 +70,7 @@ def test_the_start_fits_rows_as_devices_scale_them(draft: Draft) -> None:
     assert np.linalg.norm(slope) < 1e-5
 
 
-def test_intercepts_are_chosen_and_the_file_says_why(draft: Draft) -> None:
+def test_intercepts_are_chosen_and_the_file_says_why(draft: TaskDraft) -> None:
     """Check that the draft has intercepts, which the label in the middle needs.
 
     Labels that are shares of a sum do not need intercepts.
@@ -83,7 +83,7 @@ def test_intercepts_are_chosen_and_the_file_says_why(draft: Draft) -> None:
     assert draft.start.error == having
 
 
-def test_what_the_owner_is_shown(draft: Draft) -> None:
+def test_what_the_owner_is_shown(draft: TaskDraft) -> None:
     assert [*map(str, draft.findings)][1:2] == ["'person' names 4 people."]
     assert draft.start.error is not None
     last = str(draft.findings[-1])
@@ -111,7 +111,7 @@ def test_what_the_pilot_allows(
     assert why in draft.text.replace("\n# ", " ")
 
 
-def test_a_plan_chooses_another_epsilon(draft: Draft) -> None:
+def test_a_plan_chooses_another_epsilon(draft: TaskDraft) -> None:
     planned = draft.with_epsilon(2.0, "300 people at ε = 2 improve the pilot.")
     assert planned.task.terms.privacy.epsilon == 2
     assert "# 300 people at ε = 2 improve the pilot.\nepsilon = 2.0 " in planned.text
@@ -169,7 +169,7 @@ def test_of_very_many_rows_some_are_fitted(monkeypatch: pytest.MonkeyPatch) -> N
     )
 
 
-def test_a_draft_has_no_row_of_the_pilot(draft: Draft) -> None:
+def test_a_draft_has_no_row_of_the_pilot(draft: TaskDraft) -> None:
     held = draft.text.encode() + write_start(draft.start)
     for value in sample()[:, 1]:
         assert f"{value}".encode() not in held or f"{value}" in draft.text

@@ -36,7 +36,7 @@ class Pseudo:
     def below(self, n: int) -> int:
         return int(self.rng.integers(n, dtype=np.uint64 if n > 2**63 else np.int64))
 
-    def token(self) -> str:
+    def random_id(self) -> str:
         return self.rng.bytes(11).hex()
 
 

@@ -24,7 +24,7 @@ class Spy:
         self.below_asked.append(n)
         return 0
 
-    def token(self) -> str:
+    def random_id(self) -> str:
         return "spy"
 
     @property

@@ -10,14 +10,14 @@ from crowdml.privacy import (
     CheckinKey,
     Choice,
     DirectionMechanism,
-    DirectionMessage,
+    DirectionPayload,
     Loss,
     Role,
     Roles,
     best_closest,
 )
 from crowdml.privacy.direction.channel import FIELDS
-from crowdml.privacy.shown.message import WatchedMinibatch
+from crowdml.privacy.shown.payload import WatchedMinibatch
 from crowdml.types import Array
 
 SIZE, CLASSES = 6, 3
@@ -36,7 +36,7 @@ HOW = DirectionMechanism(
 
 def place_of(role: Role) -> CheckinKey:
     places = (CheckinKey("5e", f"ana-{i}", 1) for i in range(100))
-    return next(place for place in places if HOW.roles.of(place) is role)
+    return next(place for place in places if HOW.roles.role_of(place) is role)
 
 
 @pytest.mark.parametrize("role", Role)
@@ -47,7 +47,7 @@ def test_two_probabilities_bound_it(role: Role) -> None:
     assert choice.likely * choice.t + choice.unlikely * (choice.k - choice.t) == pytest.approx(1)
     for gain in (1e-9, 0.01, 0.1, 1.0):
         for j in range(choice.k):
-            p = HOW.probability(DirectionMessage(1, **{key: j}), minibatch(gain), place)
+            p = HOW.probability(DirectionPayload(1, **{key: j}), minibatch(gain), place)
             assert choice.unlikely <= p <= choice.likely
 
 
@@ -69,7 +69,7 @@ def test_the_dial_of_another_epsilon() -> None:
 def test_an_example(role: Role, number: int, says: str, title: str) -> None:
     place, payload, choice = (
         place_of(role),
-        DirectionMessage(1, **{FIELDS[role]: number}),
+        DirectionPayload(1, **{FIELDS[role]: number}),
         HOW.choice_of(role),
     )
     shown = HOW.show(payload, WatchedMinibatch(minibatch(1.0)), place, ["a", "b", "c"])
@@ -84,8 +84,8 @@ def test_an_example(role: Role, number: int, says: str, title: str) -> None:
 @pytest.mark.parametrize("role", Role)
 def test_odds_are_a_ratio_of_probabilities(role: Role) -> None:
     place, sides = place_of(role), [minibatch(1.0), minibatch(0.05)]
-    payloads = [DirectionMessage(1, **{FIELDS[role]: j}) for j in range(HOW.choice_of(role).k)]
-    loss, scores = HOW.odds(payloads, sides, place)["checkin"]
+    payloads = [DirectionPayload(1, **{FIELDS[role]: j}) for j in range(HOW.choice_of(role).k)]
+    loss, scores = HOW.log_ratios(payloads, sides, place)["checkin"]
     assert loss == Loss(epsilon=2.0)
     for payload, score in zip(payloads, scores, strict=True):
         one, two = (HOW.probability(payload, side, place) for side in sides)

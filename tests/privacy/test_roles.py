@@ -18,7 +18,7 @@ FIRST = ["device-1", "device-0", "device-17"]
 
 
 def drawn(roles: Roles, number: int = 1, terms: str = TERMS) -> list[Role]:
-    return [roles.of(CheckinKey(terms, name, number)) for name in NAMES]
+    return [roles.role_of(CheckinKey(terms, name, number)) for name in NAMES]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_the_rule_is_a_hash_of_public_words(
         expected = Role.COUNT
     else:
         expected = Role.TRAIN
-    assert Roles(evaluators, counters).of(CheckinKey(terms, device, number)) is expected
+    assert Roles(evaluators, counters).role_of(CheckinKey(terms, device, number)) is expected
 
 
 def test_the_first_of_each_role_is_fixed() -> None:
@@ -102,5 +102,5 @@ def test_where_a_role_begins() -> None:
     word, draw = 2**32, key.draw("role")
     assert draw < 0.9 * word
     at, above = draw / word, (draw + 1) / word
-    assert [Roles(share).of(key) for share in (at, above)] == [Role.TRAIN, Role.EVALUATE]
-    assert [Roles(0.0, share).of(key) for share in (at, above)] == [Role.TRAIN, Role.COUNT]
+    assert [Roles(share).role_of(key) for share in (at, above)] == [Role.TRAIN, Role.EVALUATE]
+    assert [Roles(0.0, share).role_of(key) for share in (at, above)] == [Role.TRAIN, Role.COUNT]

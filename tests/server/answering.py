@@ -62,7 +62,7 @@ def responding(
     for i, device in enumerate(people(task, n)):
         checkin = message(task, device.name, 1, seed=i)
         assert isinstance(checkin, DirectionCheckin)
-        role = mechanism.roles.of(CheckinKey(checkin.terms, device.name, 1))
+        role = mechanism.roles.role_of(CheckinKey(checkin.terms, device.name, 1))
         if role is Role.EVALUATE:
             wrong = respond(int(rng.random() < error), 2)
             checkin = msgspec.structs.replace(checkin, wrong=wrong)

@@ -42,7 +42,7 @@ class Seeded:
             else int(self.rng.integers(2**64 - 1, dtype=np.uint64, endpoint=True))
         )
 
-    def token(self) -> str:
+    def random_id(self) -> str:
         raise NotImplementedError
 
     def add_laplace(self, values: Ints, scale: float) -> Ints:
@@ -97,8 +97,8 @@ def pull_law(choice: Choice, z: Array) -> Array:
     """Return P(Z ≤ z): a rank is chosen, and Φ(Z) of rank r is Beta(k + 1 − r, r)."""
     ranks = np.arange(1, choice.k + 1)
     best = ranks <= choice.t
-    chances = np.where(best, choice.p / choice.t, (1 - choice.p) / (choice.k - choice.t))
-    law: Array = beta.cdf(ndtr(z)[:, None], choice.k + 1 - ranks, ranks) @ chances
+    probabilities = np.where(best, choice.p / choice.t, (1 - choice.p) / (choice.k - choice.t))
+    law: Array = beta.cdf(ndtr(z)[:, None], choice.k + 1 - ranks, ranks) @ probabilities
     return law
 
 

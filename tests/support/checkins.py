@@ -2,23 +2,23 @@
 
 from typing import TYPE_CHECKING
 
-from crowdml.privacy import DirectionMessage, NoiseMessage
+from crowdml.privacy import DirectionPayload, NoisePayload
 from crowdml.protocol import checkin_type
 
 __all__ = ["DirectionCheckin", "NoiseCheckin"]
 
 if TYPE_CHECKING:
 
-    class NoiseCheckin(NoiseMessage, frozen=True, kw_only=True):
+    class NoiseCheckin(NoisePayload, frozen=True, kw_only=True):
         id: str
         version: int
         terms: str
 
-    class DirectionCheckin(DirectionMessage, frozen=True, kw_only=True):
+    class DirectionCheckin(DirectionPayload, frozen=True, kw_only=True):
         id: str
         version: int
         terms: str
 
 else:
-    NoiseCheckin = checkin_type(NoiseMessage)
-    DirectionCheckin = checkin_type(DirectionMessage)
+    NoiseCheckin = checkin_type(NoisePayload)
+    DirectionCheckin = checkin_type(DirectionPayload)

@@ -334,7 +334,7 @@ def directed(task: Task, device: str, number: int = 1, seed: int = 0, **changes:
     terms, mechanism = task.terms, task.terms.mechanism()
     assert isinstance(mechanism, DirectionMechanism)
     place = CheckinKey(terms_hash(terms.text), device, number)
-    role = mechanism.roles.of(place)
+    role = mechanism.roles.role_of(place)
     message = DirectionCheckin(
         id=secrets.token_urlsafe(16),
         version=0,

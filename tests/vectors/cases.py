@@ -330,7 +330,7 @@ def _draws(rng: np.random.Generator, n: int, classes: int, case: Case) -> list[i
     """Yield a sample or a turn, the coin, and one of the best or of the others."""
     agreed = Terms.parse(case["terms"])
     place = CheckinKey(terms_hash(case["terms"]), case["device"], case["number"])
-    role = agreed.collection.roles.of(place)
+    role = agreed.collection.roles.role_of(place)
     high, small = bool(rng.integers(2)), int(rng.integers(2**60))
     coin = str(2**64 - 1 - small if high else small)
     if role is not Role.TRAIN:

@@ -384,7 +384,7 @@ class Given:
         assert draw < n
         return draw
 
-    def token(self) -> str:
+    def random_id(self) -> str:
         raise AssertionError("an id is given")
 
     def add_laplace(self, values: Ints, scale: float) -> Ints:

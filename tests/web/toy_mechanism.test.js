@@ -132,8 +132,10 @@ test("the list of what was sent has its rows", async () => {
   const { event, message, truth } = await checkIn(new Ledger(), new GivenChance({}, [0, TRUTHFUL, 0]));
   const { summary, shown } = eventKindOf(event);
   assert.equal(write(summary(event)), "one sign");
-  const { rows, chance } = shown(message, truth, agreement.terms.target.labels);
+  const { rows, probabilities } = shown(message, truth, agreement.terms.target.labels);
   const { coordinate, u } = /** @type {any} */ (truth);
   assert.deepEqual(rows, [[{ template: "number {n}", values: { n: coordinate + 1 } }, u, "+"]]);
-  assert.ok(chance && chance.unlikely <= chance.chance && chance.chance <= chance.likely);
+  assert.ok(probabilities);
+  const { unlikely, probability, likely } = probabilities;
+  assert.ok(unlikely <= probability && probability <= likely);
 });

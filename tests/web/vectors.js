@@ -52,7 +52,7 @@ export class GivenChance {
     return draw;
   }
 
-  token() {
+  randomId() {
     return this.#id;
   }
 

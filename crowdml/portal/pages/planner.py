@@ -12,7 +12,7 @@ import msgspec
 from crowdml.phrase import read_phrase
 from crowdml.portal.pages.child_process import run_child
 from crowdml.portal.pages.hardships import NO_HARDSHIPS, CrowdHardships
-from crowdml.portal.words import Expectation, PilotDraft, local, say
+from crowdml.portal.words import Expectation, TaskDraftView, local, say
 from crowdml.portal.words import plain as words
 from crowdml.protocol import Task
 
@@ -144,7 +144,7 @@ class Planner:
 
     async def draft(
         self, pilot: bytes, options: Sequence[str], closing: asyncio.Event
-    ) -> PilotDraft | str:
+    ) -> TaskDraftView | str:
         """Read a pilot and fit a start to it; return the reason as text if that fails."""
         async with self._one_at_a_time:
             command = (*DRAFT_COMMAND, *options)
@@ -152,7 +152,7 @@ class Planner:
         if answer is None:
             return too_late(SECONDS, closing)
         if answer.code == 0:
-            return msgspec.json.decode(answer.out, type=PilotDraft)
+            return msgspec.json.decode(answer.out, type=TaskDraftView)
         if answer.error is None:
             answer.log("a pilot")
             return say("The pilot could not be read, and the server’s log says why.")

@@ -75,14 +75,14 @@ class ChoiceHiding:
             epsilon=words.epsilon(choice.epsilon),
             sent=words.count(self.sent),
             k=words.count(choice.k),
-            yours=words.chance(self.chance(self.sent)),
-            theirs=words.chance(self.chance(self._opposite(self.sent))),
-            likely=words.chance(choice.likely),
-            unlikely=words.chance(choice.unlikely),
+            yours=words.probability(self.probability_of(self.sent)),
+            theirs=words.probability(self.probability_of(self._opposite(self.sent))),
+            likely=words.probability(choice.likely),
+            unlikely=words.probability(choice.unlikely),
             sure=words.certainty(choice.epsilon),
         )
 
-    def chance(self, place: int) -> float:
+    def probability_of(self, place: int) -> float:
         """Return the probability that the direction at this place is sent."""
         return self.choice.likely if place <= self.choice.t else self.choice.unlikely
 
@@ -91,10 +91,10 @@ class ChoiceHiding:
         return self.choice.k + 1 - rank
 
     def draw(self, theme: Theme) -> "Figure":
-        here, there = self.chance(self.sent), self.chance(self._opposite(self.sent))
+        here, there = self.probability_of(self.sent), self.probability_of(self._opposite(self.sent))
         titles = (
-            say("these data: {chance}", chance=words.chance(here)),
-            say("the opposite: {chance}", chance=words.chance(there)),
+            say("these data: {chance}", chance=words.probability(here)),
+            say("the opposite: {chance}", chance=words.probability(there)),
         )
         picture, (yours, theirs) = dials(theme, titles)
         self._dial(yours, 0.0, theme.accent, theme)

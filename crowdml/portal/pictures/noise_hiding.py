@@ -62,7 +62,7 @@ class NoiseHiding:
             shift=words.number(hills.shift, 2),
             stddev=words.number(self.stddev, 2),
             sure=words.certainty(hills.loss.bound),
-            but=words.but_for(hills.chance),
+            but=words.except_with(hills.excess_probability),
         )
 
     def draw(self, theme: Theme) -> "Figure":
@@ -102,7 +102,7 @@ class NoiseHiding:
         title = say(
             "At most {sure} sure which of the two it was{but}",
             sure=words.certainty(hills.loss.bound),
-            but=words.but_for(hills.chance),
+            but=words.except_with(hills.excess_probability),
         )
         # Aligned with the left edge and on two lines if needed, so that a long title fits.
         picture.suptitle(

@@ -22,7 +22,7 @@ from crowdml.portal.words.language import (
 from crowdml.portal.words.outlook import Outlook, advice
 from crowdml.portal.words.owner_language import lang_of
 from crowdml.portal.words.performance import Performance, TaskNumbers, guess_of, what_is_wrong
-from crowdml.portal.words.pilot_draft import PilotDraft, PilotPlan
+from crowdml.portal.words.pilot_draft import PilotPlan, TaskDraftView
 from crowdml.portal.words.plain import count, ending, percent
 from crowdml.portal.words.shares import label_shares, top_shares
 
@@ -32,8 +32,8 @@ __all__ = [
     "Expectation",
     "Outlook",
     "Performance",
-    "PilotDraft",
     "PilotPlan",
+    "TaskDraftView",
     "TaskNumbers",
     "advice",
     "catalogue",

@@ -11,7 +11,7 @@ from crowdml.models import Minibatch
 from crowdml.privacy import (
     CheckinKey,
     Role,
-    ShownMessage,
+    ShownPayload,
     SystemChance,
     WatchedMinibatch,
     bound_features,
@@ -25,9 +25,9 @@ LARGEST_SAMPLES, LARGEST_CODEBOOK = 1_000_000, 50_000_000
 
 
 class ExampleMessage(NamedTuple):
-    """Hold one check-in: what stays on the device, what is sent, its odds, and the message."""
+    """Hold one check-in: what stays on the device, what is sent instead, and the message."""
 
-    shown: ShownMessage
+    shown: ShownPayload
     body: str
 
 
@@ -88,7 +88,7 @@ def _keys(terms: Terms, terms_sha256: str) -> Iterator[CheckinKey]:
     roles, found = [role for role in Role if terms.collection.roles.share(role)], set[Role]()
     for k in range(MOST_TRIED):
         key = CheckinKey(terms_sha256, f"example-{k}", 1)
-        role = terms.collection.roles.of(key)
+        role = terms.collection.roles.role_of(key)
         if role not in found:
             found.add(role)
             yield key

@@ -79,7 +79,7 @@ class PilotPlan(msgspec.Struct, frozen=True):
         ]
 
 
-class PilotDraft(msgspec.Struct, frozen=True):
+class TaskDraftView(msgspec.Struct, frozen=True):
     """Hold the JSON of `crowdml task new --pilot`: a task file, a start, and what was found."""
 
     task: str

@@ -59,15 +59,15 @@ def certainty(value: float) -> str:
     return local(f"{percent_sure(value)}{NBSP}%")
 
 
-def but_for(chance: float) -> str:
-    """Write a small chance as the end of a sentence; empty for 0.
+def except_with(probability: float) -> str:
+    """Write a small probability as the end of a sentence; empty for 0.
 
-    >>> but_for(1e-6), but_for(0.0)
+    >>> except_with(1e-6), except_with(0.0)
     (', but for a chance of one in 1,000,000', '')
     """
-    if not chance:
+    if not probability:
         return ""
-    return say(", but for a chance of one in {n}", n=count(round(1 / chance)))
+    return say(", but for a chance of one in {n}", n=count(round(1 / probability)))
 
 
 def state(state: State, version: int) -> str:
@@ -143,10 +143,10 @@ def percent(value: float, digits: int = 0) -> str:
     return local(f"{100 * value:.{digits}f}{NBSP}%")
 
 
-def chance(value: float) -> str:
+def probability(value: float) -> str:
     r"""Write a probability as a percentage with two significant digits.
 
-    >>> chance(0.01183), chance(0.9999), chance(4.2e-18)
+    >>> probability(0.01183), probability(0.9999), probability(4.2e-18)
     ('1.2\xa0%', '99.99\xa0%', 'practically never')
     """
     return say(probability_in_words(value))
@@ -205,9 +205,7 @@ FILTERS = {
     word.__name__: word
     for word in (
         algorithm,
-        but_for,
         certainty,
-        chance,
         count,
         count_of,
         ending,
@@ -219,6 +217,7 @@ FILTERS = {
         model,
         number,
         percent,
+        probability,
         state,
         status,
         when,

@@ -4,8 +4,8 @@ A change to what a device draws or sends needs a proof in docs/privacy.md and an
 draws the same law, fast, for simulated crowds; it never touches a real sample.
 """
 
-from crowdml.privacy.direction.channel import DirectionMessage, role_of
+from crowdml.privacy.direction.channel import DirectionPayload, role_of
 from crowdml.privacy.direction.codebook import Codebook
 from crowdml.privacy.direction.mechanism import DirectionMechanism
 
-__all__ = ["Codebook", "DirectionMechanism", "DirectionMessage", "role_of"]
+__all__ = ["Codebook", "DirectionMechanism", "DirectionPayload", "role_of"]

@@ -75,7 +75,7 @@ class DirectionCalibration(Mechanism):
         return len(str(max(self.choice_of(role).k for role in Role) - 1))
 
     def role(self, key: CheckinKey) -> Role:
-        return self.roles.of(key)
+        return self.roles.role_of(key)
 
     def event(self, n_samples: int, key: CheckinKey) -> DirectionEvent:
         return DirectionEvent(key.number, self.role(key), self.epsilon)

@@ -25,7 +25,7 @@ FINE = 2**53
 Number = Annotated[int, msgspec.Meta(ge=0, le=100_000)]
 
 
-class DirectionMessage(msgspec.Struct, frozen=True, omit_defaults=True):
+class DirectionPayload(msgspec.Struct, frozen=True, omit_defaults=True):
     """Carry one small number, in the field that belongs to the role of the check-in.
 
     Args:
@@ -48,7 +48,7 @@ FIELDS = {Role.TRAIN: "direction", Role.EVALUATE: "wrong", Role.COUNT: "answer"}
 """The one field that a check-in of each role carries."""
 
 
-def role_of(payload: DirectionMessage) -> Role:
+def role_of(payload: DirectionPayload) -> Role:
     """Return the role of the check-in that carries this payload."""
     return next(role for role, field in FIELDS.items() if getattr(payload, field) is not None)
 
@@ -57,14 +57,14 @@ def role_of(payload: DirectionMessage) -> Role:
 class DirectionChannel(DirectionCalibration):
     """Choose a number on the device; check and read it on the server."""
 
-    payload_type: ClassVar[type[DirectionMessage]] = DirectionMessage
-    largest_message: ClassVar[int] = 512
+    payload_type: ClassVar[type[DirectionPayload]] = DirectionPayload
+    largest_payload: ClassVar[int] = 512
 
     # On the device
 
     def make_payload(
         self, minibatch: MinibatchView, event: CheckinEvent, key: CheckinKey, chance: Chance
-    ) -> DirectionMessage:
+    ) -> DirectionPayload:
         own = key.number, self.epsilon
         if not isinstance(event, DirectionEvent) or (event.number, event.epsilon) != own:
             raise InvalidInput(
@@ -76,10 +76,10 @@ class DirectionChannel(DirectionCalibration):
                 f"a check-in's number must lie in 1 … {self.checkins}, found {key.number}."
             )
         if event.role is Role.TRAIN:
-            return DirectionMessage(key.number, direction=self._direction(minibatch, key, chance))
+            return DirectionPayload(key.number, direction=self._direction(minibatch, key, chance))
         truth = int(self._truths(minibatch, event.role)[chance.below(minibatch.n_samples)])
         number = self._respond(truth, self.choice_of(event.role), chance)
-        return DirectionMessage(key.number, **{FIELDS[event.role]: number})
+        return DirectionPayload(key.number, **{FIELDS[event.role]: number})
 
     def _direction(self, minibatch: MinibatchView, key: CheckinKey, chance: Chance) -> int:
         scores, turned = self._scores(minibatch, key)
@@ -122,14 +122,14 @@ class DirectionChannel(DirectionCalibration):
 
     # On the server
 
-    def check(self, payload: DirectionMessage, key: CheckinKey) -> None:
+    def check(self, payload: DirectionPayload, key: CheckinKey) -> None:
         if payload.number > self.checkins:
             raise Implausible(
                 "too-many-checkins",
                 f"number must be at most {self.checkins}, found {payload.number}. All check-ins of "
                 "this device are made.",
             )
-        role = self.roles.of(key)
+        role = self.roles.role_of(key)
         own = FIELDS[role]
         sent = [field for field in FIELDS.values() if getattr(payload, field) is not None]
         if sent != [own]:
@@ -142,7 +142,7 @@ class DirectionChannel(DirectionCalibration):
         if found > most:
             raise Implausible("implausible", f"{own} must lie in 0 … {most}, found {found}.")
 
-    def read(self, payload: DirectionMessage, key: CheckinKey) -> CheckinEstimates:
+    def read(self, payload: DirectionPayload, key: CheckinKey) -> CheckinEstimates:
         """Read S·v_j/m, or a response corrected for the bias of its randomness.
 
         Responses are right on average. So is a gradient that is spread over many numbers. A
@@ -152,7 +152,7 @@ class DirectionChannel(DirectionCalibration):
         return next(self.read_all([payload], [key]))
 
     def read_all(
-        self, payloads: Sequence[DirectionMessage], keys: Sequence[CheckinKey]
+        self, payloads: Sequence[DirectionPayload], keys: Sequence[CheckinKey]
     ) -> Iterator[CheckinEstimates]:
         trained = [(t, p) for t, p in zip(payloads, keys, strict=True) if t.direction is not None]
         rows = codewords(

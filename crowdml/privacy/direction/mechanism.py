@@ -8,11 +8,11 @@ import numpy as np
 from crowdml.phrase import Phrase
 from crowdml.privacy.checkin_key import CheckinKey
 from crowdml.privacy.choice import Choice, best_closest
-from crowdml.privacy.direction.channel import FIELDS, DirectionChannel, DirectionMessage, role_of
+from crowdml.privacy.direction.channel import FIELDS, DirectionChannel, DirectionPayload, role_of
 from crowdml.privacy.events import Role
 from crowdml.privacy.loss import Loss
 from crowdml.privacy.minibatch import MinibatchView
-from crowdml.privacy.shown import Dial, ShownChoice, ShownMessage, WatchedMinibatch
+from crowdml.privacy.shown import Dial, ShownChoice, ShownPayload, WatchedMinibatch
 from crowdml.privacy.stand_in import StandIn
 from crowdml.types import Array
 
@@ -39,7 +39,7 @@ class DirectionMechanism(DirectionChannel):
     docs/threats.md has the figures of real runs, and what a liar gains by choosing among many
     names.
 
-    `DirectionCalibration` has the fields, and the payload is a `DirectionMessage`. This class adds
+    `DirectionCalibration` has the fields, and the payload is a `DirectionPayload`. This class adds
     what simulations, pictures, worked examples and audits need.
 
     Reference: Isik, Chen, Özgür, Weissman, No, NeurIPS 2023 (k-closest encoding).
@@ -56,12 +56,12 @@ class DirectionMechanism(DirectionChannel):
 
     def show(
         self,
-        payload: DirectionMessage,
+        payload: DirectionPayload,
         minibatch: WatchedMinibatch,
         key: CheckinKey,
         labels: Sequence[str],
-    ) -> ShownMessage:
-        role, (number,) = role_of(payload), self.secrets(payload)
+    ) -> ShownPayload:
+        role, (number,) = role_of(payload), self.private_numbers(payload)
         choice = self.choice_of(role)
         says: str | Phrase = ""
         if role is Role.EVALUATE:
@@ -70,16 +70,16 @@ class DirectionMechanism(DirectionChannel):
             says = labels[number]
         these = self.probability(payload, minibatch, key)
         title, about = _about(role, choice.k)
-        return ShownMessage(
+        return ShownPayload(
             chosen=ShownChoice(title, about, number, says, these, choice.likely, choice.unlikely)
         )
 
-    def secrets(self, payload: DirectionMessage) -> list[int]:
+    def private_numbers(self, payload: DirectionPayload) -> list[int]:
         return [n for n in (payload.direction, payload.wrong, payload.answer) if n is not None]
 
-    def odds(
+    def log_ratios(
         self,
-        payloads: Sequence[DirectionMessage],
+        payloads: Sequence[DirectionPayload],
         sides: Sequence[MinibatchView],
         key: CheckinKey,
     ) -> dict[str, tuple[Loss, Array]]:
@@ -88,7 +88,7 @@ class DirectionMechanism(DirectionChannel):
         return {"checkin": (Loss(epsilon=self.epsilon), scores)}
 
     def probability(
-        self, payload: DirectionMessage, minibatch: MinibatchView, key: CheckinKey
+        self, payload: DirectionPayload, minibatch: MinibatchView, key: CheckinKey
     ) -> float:
         """Return the probability of this payload given these samples: as secret as the samples."""
         role = role_of(payload)

@@ -5,14 +5,14 @@ The stand-in draws the same law, fast, for simulated crowds; it never touches a 
 """
 
 from crowdml.privacy.noise.calibration import Levels
-from crowdml.privacy.noise.channel import NoiseMessage
+from crowdml.privacy.noise.channel import NoisePayload
 from crowdml.privacy.noise.grid import choose_grid, quantize, sensitivity_steps
 from crowdml.privacy.noise.mechanism import NoiseMechanism
 
 __all__ = [
     "Levels",
     "NoiseMechanism",
-    "NoiseMessage",
+    "NoisePayload",
     "choose_grid",
     "quantize",
     "sensitivity_steps",

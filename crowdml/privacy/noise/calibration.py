@@ -91,7 +91,7 @@ class NoiseCalibration(Mechanism):
         return self.law.norm
 
     @property
-    def largest_message(self) -> int:
+    def largest_payload(self) -> int:
         return self.size * 16 // 3 + self.n_classes * 12 + 512
 
     @property

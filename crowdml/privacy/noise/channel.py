@@ -20,7 +20,7 @@ from crowdml.types import Array, Flags, Ints
 Count = Annotated[int, msgspec.Meta(ge=-INT32_MAX, le=INT32_MAX)]
 
 
-class NoiseMessage(msgspec.Struct, frozen=True):
+class NoisePayload(msgspec.Struct, frozen=True):
     """Carry ĝ, n_s, n̂_e and n̂_y: integers with exact noise.
 
     Args:
@@ -47,13 +47,13 @@ class NoiseMessage(msgspec.Struct, frozen=True):
 class NoiseChannel(NoiseCalibration):
     """Bound, quantise and add noise on the device; check and read on the server."""
 
-    payload_type: ClassVar[type[NoiseMessage]] = NoiseMessage
+    payload_type: ClassVar[type[NoisePayload]] = NoisePayload
 
     # On the device
 
     def make_payload(
         self, minibatch: MinibatchView, event: CheckinEvent, key: CheckinKey, chance: Chance
-    ) -> NoiseMessage:
+    ) -> NoisePayload:
         """Add exactly the event's noise to the average gradient, the error and the label counts.
 
         Errors are counted on the held-out samples, or on all samples where none are held out.
@@ -63,7 +63,7 @@ class NoiseChannel(NoiseCalibration):
         own = self._require_own(event, minibatch.n_samples)
         truth = self._truth(minibatch, own, choose(own.n_samples, own.n_heldout, chance))
         noisy = {r.what: self._hide(truth[r.what], r, chance) for r in own.releases}
-        return NoiseMessage(
+        return NoisePayload(
             samples=own.n_samples,
             heldout=own.n_heldout,
             errors=int(_fit(noisy["errors"])[0]),
@@ -114,7 +114,7 @@ class NoiseChannel(NoiseCalibration):
 
     # On the server
 
-    def check(self, payload: NoiseMessage, key: CheckinKey) -> None:
+    def check(self, payload: NoisePayload, key: CheckinKey) -> None:
         n = payload.samples
         if n < self.batch:
             raise Implausible(
@@ -145,7 +145,7 @@ class NoiseChannel(NoiseCalibration):
             )
         self._check_values(payload)
 
-    def _check_values(self, payload: NoiseMessage) -> None:
+    def _check_values(self, payload: NoisePayload) -> None:
         n_training = payload.samples - payload.heldout
         grid, bound = self._plausible(n_training)
         if payload.grid != grid:
@@ -163,7 +163,7 @@ class NoiseChannel(NoiseCalibration):
         _require("gradient", int(np.minimum.reduce(gradient)), -bound, bound)
         _require("gradient", int(np.maximum.reduce(gradient)), -bound, bound)
 
-    def read(self, payload: NoiseMessage, key: CheckinKey) -> CheckinEstimates:
+    def read(self, payload: NoisePayload, key: CheckinKey) -> CheckinEstimates:
         g: Array = np.frombuffer(payload.gradient, dtype="<i4") * 2.0**payload.grid
         evaluated = payload.heldout or payload.samples
         return CheckinEstimates(

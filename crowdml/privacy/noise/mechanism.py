@@ -11,10 +11,10 @@ from crowdml.privacy.events import NoiseEvent
 from crowdml.privacy.loss import Loss
 from crowdml.privacy.minibatch import MinibatchView
 from crowdml.privacy.noise.calibration import Levels
-from crowdml.privacy.noise.channel import NoiseChannel, NoiseMessage
-from crowdml.privacy.shown import Hills, ShownMessage, ShownNumber, WatchedMinibatch
+from crowdml.privacy.noise.channel import NoiseChannel, NoisePayload
+from crowdml.privacy.shown import Hills, ShownNumber, ShownPayload, WatchedMinibatch
 from crowdml.privacy.stand_in import StandIn
-from crowdml.privacy.zcdp import chance_beyond, rho_of
+from crowdml.privacy.zcdp import excess_probability, rho_of
 from crowdml.types import Array, Ints
 
 SHOWN = 6
@@ -25,7 +25,7 @@ SHOWN = 6
 class NoiseMechanism(NoiseChannel):
     """Bound, quantise, add noise, and state the cost.
 
-    `NoiseCalibration` has the fields, and the payload is a `NoiseMessage`. This class adds what
+    `NoiseCalibration` has the fields, and the payload is a `NoisePayload`. This class adds what
     simulations, pictures, worked examples and audits need.
 
     Paper: Routine 3.
@@ -50,16 +50,16 @@ class NoiseMechanism(NoiseChannel):
             step=2.0 ** other.grid(event.n_training),
             sensitivity=event.releases[0].sensitivity,
             level=event.releases[0].level,
-            chance=chance_beyond(self.delta, self.counts_share),
+            excess_probability=excess_probability(self.delta, self.counts_share),
         )
 
     def show(
         self,
-        payload: NoiseMessage,
+        payload: NoisePayload,
         minibatch: WatchedMinibatch,
         key: CheckinKey,
         labels: Sequence[str],
-    ) -> ShownMessage:
+    ) -> ShownPayload:
         ((training, truth),) = minibatch.asked
         g = self.read(payload, key).g
         assert g is not None
@@ -70,14 +70,14 @@ class NoiseMechanism(NoiseChannel):
         rows = [ShownNumber(Phrase("number {k}", k=k), *pair) for k, pair in enumerate(pairs, 1)]
         rows.append(ShownNumber(Phrase("wrong predictions"), wrong, payload.errors))
         rows += map(ShownNumber, labels[:SHOWN], counts, payload.labels)
-        return ShownMessage(tuple(rows), max(0, len(g) - SHOWN))
+        return ShownPayload(tuple(rows), max(0, len(g) - SHOWN))
 
-    def secrets(self, payload: NoiseMessage) -> list[int]:
+    def private_numbers(self, payload: NoisePayload) -> list[int]:
         gradient: list[int] = np.frombuffer(payload.gradient, dtype="<i4").tolist()
         return [*gradient, payload.errors, *payload.labels]
 
-    def odds(
-        self, payloads: Sequence[NoiseMessage], sides: Sequence[MinibatchView], key: CheckinKey
+    def log_ratios(
+        self, payloads: Sequence[NoisePayload], sides: Sequence[MinibatchView], key: CheckinKey
     ) -> dict[str, tuple[Loss, Array]]:
         """Compute |v − c′|/s − |v − c|/s for Laplace noise; Gaussian noise has squares and 1/(2s²).
 
@@ -86,7 +86,7 @@ class NoiseMechanism(NoiseChannel):
         """
         event, d, norm = self.event(sides[0].n_samples), self.size, self.norm
         columns = {"gradient": slice(0, d), "errors": slice(d, d + 1), "labels": slice(d + 1, None)}
-        outputs = np.array([self.secrets(payload) for payload in payloads])
+        outputs = np.array([self.private_numbers(payload) for payload in payloads])
         far, farther = (
             np.abs(outputs - self._centre(side, event)).astype(float) ** norm for side in sides
         )

@@ -1,10 +1,10 @@
-"""Describe to people what a mechanism does: a picture of its probabilities, and one message.
+"""Describe to people what a mechanism does: a picture of its probabilities, and one payload.
 
 These are plain values, computed from public numbers or on the participant's own device. Pages draw
 them; nothing here decides what leaves a device.
 """
 
-from crowdml.privacy.shown.message import ShownChoice, ShownMessage, ShownNumber, WatchedMinibatch
+from crowdml.privacy.shown.payload import ShownChoice, ShownNumber, ShownPayload, WatchedMinibatch
 from crowdml.privacy.shown.picture import Dial, HidingPicture, Hills
 
 __all__ = [
@@ -12,7 +12,7 @@ __all__ = [
     "HidingPicture",
     "Hills",
     "ShownChoice",
-    "ShownMessage",
     "ShownNumber",
+    "ShownPayload",
     "WatchedMinibatch",
 ]

@@ -28,7 +28,7 @@ class Hills(NamedTuple):
         step: The number is a whole number of these.
         sensitivity: How far one replaced sample moves all numbers, in steps and in the law's norm.
         level: ε or ρ of the noise.
-        chance: The probability that the loss exceeds its bound, at most.
+        excess_probability: The probability that the loss exceeds its bound, at most.
     """
 
     law: Law
@@ -38,7 +38,7 @@ class Hills(NamedTuple):
     step: float
     sensitivity: float
     level: float
-    chance: float
+    excess_probability: float
 
     @property
     def numbers(self) -> int:

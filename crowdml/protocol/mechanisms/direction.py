@@ -12,7 +12,7 @@ from crowdml.privacy import (
     LARGEST_CHOICE,
     DirectionEvent,
     DirectionMechanism,
-    DirectionMessage,
+    DirectionPayload,
     Mechanism,
     Role,
     Unit,
@@ -116,7 +116,7 @@ def _sends(promise: "Promise") -> Iterator[tuple[str, Phrase]]:
                     times=times_in_words(share.truth),
                 ),
             )
-    yield "hides", chance_hides(promise)
+    yield "hides", randomness_hides(promise)
 
 
 def _role(promise: "Promise", share: "RoleShare") -> Phrase:
@@ -162,7 +162,7 @@ def _role(promise: "Promise", share: "RoleShare") -> Phrase:
     )
 
 
-def chance_hides(promise: "Promise") -> Phrase:
+def randomness_hides(promise: "Promise") -> Phrase:
     if promise.level.key == "none":
         return Phrase("What is sent is changed at random, but so little that nothing is protected.")
     if promise.weak:
@@ -175,7 +175,7 @@ def chance_hides(promise: "Promise") -> Phrase:
 
 DIRECTION = MechanismKind(
     terms=DirectionTerms,
-    payload_type=DirectionMessage,
+    payload_type=DirectionPayload,
     event=DirectionEvent,
     unit=Unit.CHECKIN,
     words="protects the whole person: a check-in is one small number, partly random",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from crowdml.phrase import Phrase
-from crowdml.privacy import NoiseEvent, NoiseMessage, Unit
+from crowdml.privacy import NoiseEvent, NoisePayload, Unit
 from crowdml.protocol.mechanisms.kind import MechanismKind, NeededExtra
 from crowdml.protocol.mechanisms.noise_rules import (
     epsilon_is_enough,
@@ -55,7 +55,7 @@ OPENDP = NeededExtra("opendp", extra="noise")
 
 LAPLACE_NOISE = MechanismKind(
     terms=LaplaceTerms,
-    payload_type=NoiseMessage,
+    payload_type=NoisePayload,
     event=NoiseEvent,
     unit=Unit.SAMPLE,
     words="protects each sample: Laplace noise on averages of many samples, as in the paper",
@@ -73,7 +73,7 @@ LAPLACE_NOISE = MechanismKind(
 
 GAUSSIAN_NOISE = MechanismKind(
     terms=GaussianTerms,
-    payload_type=NoiseMessage,
+    payload_type=NoisePayload,
     event=NoiseEvent,
     unit=Unit.SAMPLE,
     words="protects each sample: Gaussian noise on averages of many samples",

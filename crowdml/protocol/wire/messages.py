@@ -142,7 +142,7 @@ class Checkin(Protocol):
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True):
-    """Hold what every check-in carries besides the mechanism's part.
+    """Hold what every check-in carries besides the payload.
 
     Args:
         id: Random and new for each check-in; a retry repeats the id and all other bytes.
@@ -157,15 +157,15 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
 
 @cache
 def checkin_type(payload_type: type[msgspec.Struct]) -> type[Any]:
-    """Make the type of the message for a mechanism's part; bytes are written in base64.
+    """Make the type of the check-in message of a payload type; bytes are written in base64.
 
-    >>> from crowdml.privacy import DirectionMessage
-    >>> checkin_type(DirectionMessage).__name__
+    >>> from crowdml.privacy import DirectionPayload
+    >>> checkin_type(DirectionPayload).__name__
     'DirectionCheckin'
     """
     about = [cleandoc(each.__doc__ or "") for each in (payload_type, Envelope)]
     return msgspec.defstruct(
-        f"{payload_type.__name__.removesuffix('Message')}Checkin",
+        f"{payload_type.__name__.removesuffix('Payload')}Checkin",
         [(field.encode_name, field.type) for field in msgspec.structs.fields(Envelope)],
         bases=(payload_type,),
         module=__name__,

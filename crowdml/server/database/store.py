@@ -13,7 +13,7 @@ from crowdml.errors import InvalidInput, InvalidTask, Mistake
 from crowdml.phrase import Phrase, joined
 from crowdml.protocol import EDITABLE, Task, edited_task, name_is_taken
 from crowdml.server.database import schema
-from crowdml.server.database.drafts import Drafts
+from crowdml.server.database.form_drafts import FormDrafts
 from crowdml.server.database.invites import Invites, use_invite
 from crowdml.server.database.joins import Joins
 from crowdml.server.database.log import Log
@@ -51,7 +51,7 @@ class Store:
     def __init__(self, url: str, create: bool = True) -> None:
         self._database = open_database(url, create)
         self.owners = Owners(self._database)
-        self.drafts = Drafts(self._database)
+        self.drafts = FormDrafts(self._database)
         self.nodes = Nodes(self._database)
         self.invites = Invites(self._database)
         self.joins = Joins(self._database)

@@ -21,7 +21,7 @@ class CheckinRules:
         self._terms_sha256 = terms_sha256
         self._mechanism = terms.mechanism()
         self.decoder = msgspec.json.Decoder(checkin_type(self._mechanism.payload_type))
-        self.largest_body = self._mechanism.largest_message + HEAD
+        self.largest_body = self._mechanism.largest_payload + HEAD
 
     def check(self, checkin: Checkin, device: str) -> None:
         """Raise `Rejected` unless an honest device with these terms could have sent it."""

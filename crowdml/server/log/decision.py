@@ -62,7 +62,7 @@ def decide(
     cap = fold.task.enrolment.max_staleness
     for device, checkin in arrivals:
         version = first + len(entries)
-        known = granted.get(device.number) or sent.of(device.number)
+        known = granted.get(device.number) or sent.highest_and_count(device.number)
         decision = (
             _repeated(device, checkin, seen)
             or ENDED.get(removed.get(device.number, ""))
@@ -138,7 +138,7 @@ def _number_problem(
         )
         return rejected("wrong-number", words)
     key = CheckinKey(fold.terms_sha256, device.name, number)
-    if fold.task.terms.collection.roles.of(key) is Role.TRAIN:
+    if fold.task.terms.collection.roles.role_of(key) is Role.TRAIN:
         return None
     words = Phrase(
         "check-in {number} does not train, and needs half of the numbers before it in the log, "

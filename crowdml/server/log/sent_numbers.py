@@ -15,7 +15,7 @@ class SentNumbers:
 
     >>> sent = SentNumbers()
     >>> sent.add(device=7, number=3)
-    >>> sent.of(7), sent.of(8)
+    >>> sent.highest_and_count(7), sent.highest_and_count(8)
     ((3, 1), (0, 0))
     """
 
@@ -26,7 +26,7 @@ class SentNumbers:
             block, at = self._block(device)
             block[at], block[at + 1] = highest, n_sent
 
-    def of(self, device: int) -> tuple[int, int]:
+    def highest_and_count(self, device: int) -> tuple[int, int]:
         """Return the highest number of a device in the log, and how many numbers it has there."""
         block = self._blocks.get(device // BLOCK)
         if block is None:

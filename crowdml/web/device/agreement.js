@@ -108,7 +108,7 @@ export class Agreement {
     if (this.fulfilled(ledger) || key.number !== ledger.events.length + 1) return undefined;
     const minibatch = new Minibatch(this.#model, w, x, y, exported);
     const { payload, truth } = this.#mechanism.makePayload(minibatch, event, key, chance);
-    const message = { id: chance.token(), version, terms: this.termsSha256, ...payload };
+    const message = { id: chance.randomId(), version, terms: this.termsSha256, ...payload };
     const body = new TextEncoder().encode(JSON.stringify(message));
     const counted = tally(this.#model, exported ?? w, x, y);
     return { checkin: { id: message.id, body }, event, truth, tally: counted };

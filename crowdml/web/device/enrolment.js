@@ -62,6 +62,6 @@ export async function enrol(transport, url, task, joinOptions) {
   if (![device, token].every((text) => /^[!-~]{1,200}$/.test(text))) {
     throw new Unreachable("the server gives no name and token that make sense.");
   }
-  const record = new Chance().token();
+  const record = new Chance().randomId();
   return { url, task, device, token, terms: terms.text, limits: chosen, ended: null, record };
 }

@@ -7,7 +7,7 @@ import { EPSILON, fail, integer, oneOf, section } from "../protocol/schema.js";
 
 /**
  * @import {
- *   DirectionEvent, DirectionMessage, DirectionTruth, MechanismKind, Phrase, PrivacyPromise, RoleShare,
+ *   DirectionEvent, DirectionPayload, DirectionTruth, MechanismKind, Phrase, PrivacyPromise, RoleShare,
  *   ShownNumber
  * } from "../types.js"
  */
@@ -19,7 +19,7 @@ const TERMS = section({
   closest: integer(1, 4095),
 });
 
-/** @type {MechanismKind<typeof TERMS, DirectionEvent, DirectionMessage, DirectionTruth>} */
+/** @type {MechanismKind<typeof TERMS, DirectionEvent, DirectionPayload, DirectionTruth>} */
 export const DIRECTION = {
   terms: TERMS,
 
@@ -47,7 +47,7 @@ export const DIRECTION = {
       const values = { times: timesInWords(share.truth) };
       yield ["answer", phrase("Some check-ins send your answer to one sample, true {times}.", values)];
     }
-    yield ["hides", chanceHides(promise)];
+    yield ["hides", randomnessHides(promise)];
   },
 
   event: {
@@ -56,7 +56,7 @@ export const DIRECTION = {
     wholeLoss: lossOf,
     summary: () => phrase("one number"),
     shown(message, truth, labels) {
-      return { rows: [rowOf(message, truth, labels)], chance: truth };
+      return { rows: [rowOf(message, truth, labels)], probabilities: truth };
     },
   },
 };
@@ -102,7 +102,7 @@ function sentenceOf({ role, n, of, truth }, { directions, hasLabels, tolerance }
  *
  * @param {PrivacyPromise} promise
  */
-export function chanceHides({ level, weak }) {
+export function randomnessHides({ level, weak }) {
   if (level.key === "none") {
     return phrase("What is sent is changed at random, but so little that nothing is protected.");
   }
@@ -113,7 +113,7 @@ export function chanceHides({ level, weak }) {
     : phrase("What is sent is partly random, never certain.");
 }
 
-/** @type {(message: DirectionMessage, truth: DirectionTruth, labels: readonly string[]) => ShownNumber} */
+/** @type {(message: DirectionPayload, truth: DirectionTruth, labels: readonly string[]) => ShownNumber} */
 function rowOf({ direction: n = 0, wrong, answer }, { answer: right = 0, fits, best, numbers }, labels) {
   if (wrong !== undefined) return [phrase("the model about one sample"), judged(right), judged(wrong)];
   if (answer !== undefined) {

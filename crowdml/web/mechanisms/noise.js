@@ -9,7 +9,7 @@ import { EPSILON, fail, number, oneOf, section } from "../protocol/schema.js";
 
 /**
  * @import {
- *   Law, LinearModel, MechanismKind, NoiseEvent, NoiseTruth, NoiseMessage, ShownNumber, Rule, Terms, WrittenLevel
+ *   Law, LinearModel, MechanismKind, NoiseEvent, NoiseTruth, NoisePayload, ShownNumber, Rule, Terms, WrittenLevel
  * } from "../types.js"
  */
 
@@ -23,7 +23,7 @@ const SHOWN = 6;
 /** @param {NoiseEvent} event */
 const samplesOf = ({ nTraining, nHeldout }) => nTraining + nHeldout;
 
-/** @type {Pick<MechanismKind<any, NoiseEvent, NoiseMessage, NoiseTruth>, "sends" | "event">} */
+/** @type {Pick<MechanismKind<any, NoiseEvent, NoisePayload, NoiseTruth>, "sends" | "event">} */
 const NOISE = {
   *sends({ numbers: n, hasLabels, exact, level, weak }) {
     yield [

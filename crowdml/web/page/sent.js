@@ -7,7 +7,7 @@ import { any, make, put, row } from "./elements.js";
 import { language, say } from "./say.js";
 
 /** @import { Device } from "../index.js" */
-/** @import { Cell, Odds, Sent } from "../types.js" */
+/** @import { Cell, ChoiceProbabilities, Sent } from "../types.js" */
 
 const ANSWERS = /** @type {Record<string, string>} */ ({
   applied: say("used"),
@@ -68,12 +68,12 @@ export class SentList {
       return [make("p", why), ...whole];
     }
     const { labels } = this.#device.terms.target;
-    const { rows, chance: odds } = eventKindOf(event).shown(JSON.parse(text), truth, labels);
+    const { rows, probabilities } = eventKindOf(event).shown(JSON.parse(text), truth, labels);
     const head = make("tr", make("td"), make("th", say("true")), make("th", say("sent")));
     const name = say("What stayed here, and what was sent instead");
     const table = make("table", make("caption", name));
     table.append(make("thead", head), make("tbody", ...rows.map(([what, ...cells]) => row(cell(what), ...cells.map(cell)))));
-    const likely = odds ? [make("p", chanceOf(odds))] : [];
+    const likely = probabilities ? [make("p", probabilityText(probabilities))] : [];
     return [scrolling(table, name), ...likely, ...whole];
   }
 }
@@ -95,12 +95,15 @@ function rejectionText(answer) {
   return say("rejected: {kind}", { kind: answer.replace(REJECTED, "") });
 }
 
-/** @param {Odds} odds */
-function chanceOf(odds) {
-  const [unlikely, likely] = [probabilityInWords(odds.unlikely), probabilityInWords(odds.likely)];
+/** @param {ChoiceProbabilities} probabilities */
+function probabilityText({ probability, likely, unlikely }) {
   return say(
     "How likely was this very number? With your samples: {chance}. With any others, whatever they are: from {unlikely} to {likely}.",
-    { chance: probabilityInWords(odds.chance), unlikely, likely },
+    {
+      chance: probabilityInWords(probability),
+      unlikely: probabilityInWords(unlikely),
+      likely: probabilityInWords(likely),
+    },
   );
 }
 

@@ -42,7 +42,7 @@ export class Chance {
   }
 
   /** Draw 128 random bits as 22 letters, digits, `-` and `_`. */
-  token() {
+  randomId() {
     const bytes = Array.from({ length: 16 }, () => this.#word() % 256);
     const base64 = btoa(String.fromCharCode(...bytes));
     return base64.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");

@@ -51,12 +51,12 @@ export class Choice {
    *
    * @param {number} share
    */
-  odds(share) {
+  probabilities(share) {
     const { p } = this;
     const likely = p / this.t;
     const unlikely = (1 - p) / (this.k - this.t);
-    const chance = likely * share + unlikely * (1 - share);
-    return { chance, likely, unlikely, best: this.t, numbers: this.k };
+    const probability = likely * share + unlikely * (1 - share);
+    return { probability, likely, unlikely, best: this.t, numbers: this.k };
   }
 
   /**

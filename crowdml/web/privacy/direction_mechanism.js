@@ -114,7 +114,7 @@ export class DirectionMechanism {
     const fits = ahead.indexOf(direction) < closest;
     const fitsBack = back.indexOf(direction) < closest;
     const share = Number(fits) * (1 - turning) + Number(fitsBack) * turning;
-    return { payload: { number, direction }, truth: { fits, ...this.choices.train.odds(share) } };
+    return { payload: { number, direction }, truth: { fits, ...this.choices.train.probabilities(share) } };
   }
 
   /** @param {Minibatch} minibatch */
@@ -148,7 +148,7 @@ function respond(truths, choice, chance) {
   const numbers = Array.from({ length: choice.k }, (_, n) => n);
   const sent = choice.choose([answer, ...numbers.filter((n) => n !== answer)], chance);
   const share = truths.filter((each) => each === sent).length / truths.length;
-  return { sent, truth: { answer, ...choice.odds(share) } };
+  return { sent, truth: { answer, ...choice.probabilities(share) } };
 }
 
 /**

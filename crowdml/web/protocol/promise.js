@@ -60,7 +60,7 @@ export class PrivacyPromise {
     /** For one unit in each of the check-ins: a check-in, or one of its samples. */
     const over = Loss.sum([...sent, loss.times(this.checkins - sent.length)]);
     this.epsilonOverCheckins = over.total;
-    /** How sure somebody can become at most who had only a coin's guess before, except with `chance`. */
+    /** How sure somebody can become at most who had only a coin's guess before, except with `excessProbability`. */
     this.certainty = certaintyOfLoss(Math.max(over.bound, reading.bound));
     /** The same from one check-in, or about a sample in one. */
     this.certaintyOfOne = certaintyOfLoss(loss.bound);
@@ -70,7 +70,7 @@ export class PrivacyPromise {
     this.epsilonPerPerson = whole ? this.epsilonOverCheckins : null;
     this.delta = loss.delta;
     /** The probability that more can be learnt, at most. */
-    this.chance = loss.delta * ((mechanism.countsShare ?? 0) > MANY_COUNTS ? MORE_OFTEN : 1);
+    this.excessProbability = loss.delta * ((mechanism.countsShare ?? 0) > MANY_COUNTS ? MORE_OFTEN : 1);
     this.batch = collection.batch;
     /** The first two labels; none where a number is predicted. */
     this.firstLabels = target.labels.slice(0, 2);

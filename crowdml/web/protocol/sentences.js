@@ -53,9 +53,9 @@ export function* sentencesOf(promise) {
 }
 
 /** @param {PrivacyPromise} promise */
-function delta({ chance, delta }) {
-  const n = Math.round(1 / chance);
-  if (chance === delta) {
+function delta({ excessProbability, delta }) {
+  const n = Math.round(1 / excessProbability);
+  if (excessProbability === delta) {
     return phrase("With a chance of one in {n}, the δ of this task, more can be learnt than that.", { n });
   }
   return phrase(

@@ -16,7 +16,7 @@ export interface Draw {
 /** All randomness of a device. */
 export interface Chance extends Draw {
   /** 128 random bits as 22 characters. */
-  token(): string;
+  randomId(): string;
   /** Adds independent discrete Laplace noise to integers. */
   addLaplace(values: readonly number[], amount: Amount): number[];
   /** Adds independent discrete Gaussian noise to integers. */

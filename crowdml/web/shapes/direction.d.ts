@@ -1,6 +1,6 @@
 /** The mechanism that sends one small number. */
 
-import type { CheckinEvent, Odds } from "./mechanism.js";
+import type { CheckinEvent, ChoiceProbabilities } from "./mechanism.js";
 import type { ModelSettings } from "./model.js";
 
 /** One number that left the device, chosen so that everything in the check-in is hidden. */
@@ -30,7 +30,7 @@ export interface DirectionSettings extends ModelSettings {
 }
 
 /** One small number on the wire: a direction, or wrong (1) or right (0), or an answer. */
-export interface DirectionMessage {
+export interface DirectionPayload {
   number: number;
   direction?: number;
   wrong?: number;
@@ -38,7 +38,7 @@ export interface DirectionMessage {
 }
 
 /** How the number that was sent was chosen. */
-export interface DirectionTruth extends Odds {
+export interface DirectionTruth extends ChoiceProbabilities {
   /** Of a direction: whether it is among the directions that suit the samples best. */
   fits?: boolean;
   /** If no direction was sent: the number that would have been true. */

@@ -87,7 +87,7 @@ export interface PrivacyTerms {
 export interface MechanismKind<
   R extends Rule<PrivacyTerms> = Rule<any>,
   E extends CheckinEvent = any,
-  Message = any,
+  Payload = any,
   Truth = any,
 > {
   readonly terms: R;
@@ -95,11 +95,11 @@ export interface MechanismKind<
   make(privacy: ReturnType<R>, terms: Terms, model: LinearModel): Mechanism;
   /** The sentences that say what a check-in sends, by their names in `LEAVES`, in that order. */
   sends(promise: PrivacyPromise): Iterable<[string, Phrase]>;
-  readonly event: EventKind<E, Message, Truth>;
+  readonly event: EventKind<E, Payload, Truth>;
 }
 
 /** Reads the events that a mechanism has made; several mechanisms may share one. */
-export interface EventKind<E extends CheckinEvent = any, Message = any, Truth = any> {
+export interface EventKind<E extends CheckinEvent = any, Payload = any, Truth = any> {
   /** The `kind` of its events. */
   readonly tag: string;
   /** What the mechanism's unit loses: each sample, or the whole check-in. */
@@ -109,7 +109,7 @@ export interface EventKind<E extends CheckinEvent = any, Message = any, Truth = 
   /** What was sent, in two words. */
   summary(event: E): Phrase;
   /** What was sent, and what is true, for the participant. */
-  shown(message: Message, truth: Truth, labels: readonly string[]): Shown;
+  shown(payload: Payload, truth: Truth, labels: readonly string[]): Shown;
 }
 
 /** A text as it is, a phrase, or a number that is shown with four decimals. */
@@ -120,13 +120,13 @@ export type ShownNumber = [what: Cell, truth: Cell, sent: Cell];
 
 export interface Shown {
   rows: ShownNumber[];
-  /** How likely the number was that was chosen. */
-  chance?: Odds;
+  /** How likely the chosen number was. */
+  probabilities?: ChoiceProbabilities;
 }
 
-export interface Odds {
+export interface ChoiceProbabilities {
   /** The probability of this number, given the samples. */
-  readonly chance: number;
+  readonly probability: number;
   /** The largest probability for any samples. */
   readonly likely: number;
   /** The smallest probability for any samples. */

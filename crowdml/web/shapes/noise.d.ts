@@ -60,7 +60,7 @@ export interface NoiseSettings extends ModelSettings {
 }
 
 /** ĝ, n_s, n̂_e and n̂_y on the wire: integers with exact noise. */
-export interface NoiseMessage {
+export interface NoisePayload {
   samples: number;
   heldout: number;
   errors: number;

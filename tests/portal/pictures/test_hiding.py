@@ -75,10 +75,10 @@ def test_the_opposite_device_may_be_more_likely_to_send_the_needle() -> None:
     how = hiding(terms("direction", privacy__epsilon=4.0), epsilon=1.0, sent=1024)
     assert isinstance(how, ChoiceHiding)
     assert "could send the same direction too." in how.about
-    yours, theirs = (how.chance(place) for place in (how.sent, how.choice.k + 1 - how.sent))
+    yours, theirs = (how.probability_of(place) for place in (how.sent, how.choice.k + 1 - how.sent))
     assert (yours, theirs) == (how.choice.unlikely, how.choice.likely)
-    chances = [words.chance(chance) for chance in (yours, theirs)]
-    assert "With these data: {}; with the opposite data: {}.".format(*chances) in how.caption
+    written = [words.probability(p) for p in (yours, theirs)]
+    assert "With these data: {}; with the opposite data: {}.".format(*written) in how.caption
 
 
 def test_held_out_samples_are_in_counts_alone() -> None:
@@ -129,8 +129,8 @@ def test_the_first_dial_shows_a_difference(epsilon: float) -> None:
         assert isinstance(drawn, ChoiceHiding)
         how = drawn.illustration()
         opposite = how.choice.k + 1 - how.sent
-        assert how.chance(how.sent) == how.choice.likely
-        assert how.chance(opposite) == how.choice.unlikely
+        assert how.probability_of(how.sent) == how.choice.likely
+        assert how.probability_of(opposite) == how.choice.unlikely
         assert how.caption.startswith("To show the difference, the needle’s direction was drawn")
 
 

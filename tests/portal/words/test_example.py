@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from crowdml.portal.words.example import Example, ExampleMessage, make_example
-from crowdml.privacy import CheckinKey, DirectionMechanism, DirectionMessage, Role, role_of
+from crowdml.privacy import CheckinKey, DirectionMechanism, DirectionPayload, Role, role_of
 from crowdml.privacy.direction.channel import FIELDS
 from crowdml.protocol import Terms, checkin_type, terms_hash
 from tests.support.servers import make_task
@@ -49,23 +49,23 @@ def test_with_noise_it_is_not(law: str) -> None:
 
 
 def role_in(message: ExampleMessage) -> Role:
-    return role_of(msgspec.json.decode(message.body, type=DirectionMessage))
+    return role_of(msgspec.json.decode(message.body, type=DirectionPayload))
 
 
-def test_a_number_of_each_role_with_its_odds() -> None:
+def test_a_number_of_each_role_with_its_probabilities() -> None:
     terms = make_task(privacy__mechanism="direction", collection__batch=6).terms
     messages = {role_in(message): message for message in example_of(terms).messages}
     says = {Role.EVALUATE: ["right", "wrong"], Role.COUNT: [*terms.target.labels]}
     for role, numbers in ((Role.TRAIN, 1024), (Role.EVALUATE, 2), (Role.COUNT, 3)):
         message = messages[role]
-        rows, more, odds = message.shown
-        assert odds is not None
+        rows, more, chosen = message.shown
+        assert chosen is not None
         assert (rows, more) == ((), 0)
-        assert json.loads(message.body)[FIELDS[role]] == odds.number < numbers
-        assert odds.about.values.get("of", 2) == numbers
-        assert odds.unlikely <= odds.these <= odds.likely
-        assert odds.likely <= odds.unlikely * math.exp(terms.loss.total)
-        assert str(odds.says) == (says[role][odds.number] if role in says else "")
+        assert json.loads(message.body)[FIELDS[role]] == chosen.number < numbers
+        assert chosen.about.values.get("of", 2) == numbers
+        assert chosen.unlikely <= chosen.these <= chosen.likely
+        assert chosen.likely <= chosen.unlikely * math.exp(terms.loss.total)
+        assert str(chosen.says) == (says[role][chosen.number] if role in says else "")
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,9 @@ def test_a_server_would_take_it(changes: dict[str, Any]) -> None:
         place = next(
             place
             for k in range(100)
-            if mechanism.roles.of(place := CheckinKey(terms_hash(terms.text), f"example-{k}", 1))
+            if mechanism.roles.role_of(
+                place := CheckinKey(terms_hash(terms.text), f"example-{k}", 1)
+            )
             is role_in(message)
         )
         fields = {name: document[name] for name in document if name in FIELDS.values()}

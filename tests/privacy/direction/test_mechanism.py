@@ -24,7 +24,7 @@ from crowdml.privacy import (
     Codebook,
     DirectionEvent,
     DirectionMechanism,
-    DirectionMessage,
+    DirectionPayload,
     Implausible,
     NoiseEvent,
     Role,
@@ -55,7 +55,7 @@ def mechanism(epsilon: float = 1.3, k: int = 16, **more: Any) -> DirectionMechan
 
 def place(made: DirectionMechanism, role: Role = Role.TRAIN, number: int = 1) -> CheckinKey:
     places = (CheckinKey(TERMS, f"device-{i}", number) for i in range(10**6))
-    return next(each for each in places if made.roles.of(each) is role)
+    return next(each for each in places if made.roles.role_of(each) is role)
 
 
 def responses(made: DirectionMechanism, role: Role) -> int:
@@ -90,24 +90,24 @@ class Script:
 
 def payload_of(
     made: DirectionMechanism, minibatch: AlikeSamples, where: CheckinKey, chance: Any
-) -> DirectionMessage:
+) -> DirectionPayload:
     return made.make_payload(minibatch, made.event(minibatch.n_samples, where), where, chance)
 
 
-def number(payload: DirectionMessage) -> int:
+def number(payload: DirectionPayload) -> int:
     (found,) = (n for n in (payload.direction, payload.wrong, payload.answer) if n is not None)
     return found
 
 
-def sent(role: Role, value: int) -> DirectionMessage:
-    return DirectionMessage(1, **{FIELDS[role]: value})
+def sent(role: Role, value: int) -> DirectionPayload:
+    return DirectionPayload(1, **{FIELDS[role]: value})
 
 
 def law(
     made: DirectionMechanism, minibatch: AlikeSamples, where: CheckinKey, **more: int
 ) -> list[Fraction]:
     """Compute each number's probability from all outcomes of the coin and the uniform choices."""
-    role = made.roles.of(where)
+    role = made.roles.role_of(where)
     trains = role is Role.TRAIN
     k, t = (made.directions, made.closest) if trains else (responses(made, role), 1)
     coin = made.choice_of(role).coin
@@ -138,7 +138,7 @@ def test_every_number_has_one_of_two_probabilities(
     made, where = mechanism(regularization=0.1), CheckinKey(TERMS, device, 1)
     minibatch = AlikeSamples(g, w, 5, label, wrong, 3)
     numbers = {Role.TRAIN: (16, made.closest), Role.EVALUATE: (2, 1), Role.COUNT: (3, 1)}
-    k, t = numbers[made.roles.of(where)]
+    k, t = numbers[made.roles.role_of(where)]
     with np.errstate(all="ignore"):
         found = law(made, minibatch, where, turn=turn)
     assert sum(found) == 1
@@ -273,7 +273,7 @@ def test_how_likely_a_direction_was(share: float) -> None:
     here, there = (law(made, minibatch, where, turn=turn) for turn in (FINE - 1, 0))
     for j in range(32):
         expected = (1 - turned) * float(here[j]) + turned * float(there[j])
-        found = made.probability(DirectionMessage(1, direction=j), minibatch, where)
+        found = made.probability(DirectionPayload(1, direction=j), minibatch, where)
         assert found == pytest.approx(expected if share else (here[j] + there[j]) / 2)
 
 
@@ -337,7 +337,7 @@ def test_the_event_decides_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None
     made = mechanism()
     events = [made.event(5, place(made, role)) for role in Role]
     places = [place(made, role) for role in Role]
-    monkeypatch.delattr(Roles, "of")
+    monkeypatch.delattr(Roles, "role_of")
     for event, where in zip(events, places, strict=True):
         payload = made.make_payload(samples(np.ones(6)), event, where, Pseudo())
         assert role_of(payload) is event.role
@@ -353,7 +353,7 @@ def test_one_number_and_nothing_else_is_sent(fields: tuple[str, ...]) -> None:
 
     The error says which field is right.
     """
-    made, payload = mechanism(), DirectionMessage(1, **dict.fromkeys(fields, 0))
+    made, payload = mechanism(), DirectionPayload(1, **dict.fromkeys(fields, 0))
     for role in Role:
         where = place(made, role)
         if fields == (FIELDS[role],):
@@ -373,7 +373,7 @@ def test_the_role_does_not_depend_on_the_samples() -> None:
         for minibatch in (samples(np.zeros(6)), samples(np.full(6, 1e9), n=77, wrong=True)):
             payload = payload_of(made, minibatch, where, Pseudo())
             fields = [name for name in FIELDS.values() if getattr(payload, name) is not None]
-            assert fields == [FIELDS[made.roles.of(where)]]
+            assert fields == [FIELDS[made.roles.role_of(where)]]
             assert payload.number == 1
 
 
@@ -386,7 +386,7 @@ def test_no_more_checkins_than_agreed() -> None:
     with pytest.raises(InvalidInput, match="must lie in 1 … 3, found 4"):
         payload_of(made, samples(np.ones(6)), where, Pseudo())
     with pytest.raises(Implausible, match="at most 3, found 4") as rejection:
-        made.check(DirectionMessage(4, direction=0), where)
+        made.check(DirectionPayload(4, direction=0), where)
     assert rejection.value.kind == "too-many-checkins"
 
 
@@ -423,11 +423,11 @@ def expected_reading(made: DirectionMechanism, role: Role, truth: int) -> tuple[
     where = place(made, role)
     about = {"label": truth} if role is Role.COUNT else {"wrong": bool(truth)}
     minibatch = samples(np.zeros(6), classes=made.n_classes, **about)
-    chances = np.array([float(p) for p in law(made, minibatch, where)])
+    probabilities = np.array([float(p) for p in law(made, minibatch, where)])
     readings = [made.read(sent(role, n), where) for n in range(responses(made, role))]
     values = np.array([[reading.errors, *reading.labels] for reading in readings])
-    mean = chances @ values
-    return mean, chances @ (values - mean) ** 2
+    mean = probabilities @ values
+    return mean, probabilities @ (values - mean) ** 2
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.3, 4.0])
@@ -493,13 +493,13 @@ def test_the_law_of_reported_errors() -> None:
 def test_what_a_reading_counts() -> None:
     """Check that each role changes only its own sums."""
     made = mechanism()
-    evaluated = made.read(DirectionMessage(1, wrong=1), place(made, Role.EVALUATE))
+    evaluated = made.read(DirectionPayload(1, wrong=1), place(made, Role.EVALUATE))
     assert evaluated == CheckinEstimates(evaluated=1, errors=evaluated.errors, reported_errors=1)
-    counted = made.read(DirectionMessage(1, answer=2), place(made, Role.COUNT))
+    counted = made.read(DirectionPayload(1, answer=2), place(made, Role.COUNT))
     assert counted == CheckinEstimates(labels=counted.labels, labelled=1)
     assert len(counted.labels) == 3
     assert sum(counted.labels) == pytest.approx(1.0)
-    trained = made.read(DirectionMessage(1, direction=3), place(made))
+    trained = made.read(DirectionPayload(1, direction=3), place(made))
     assert trained == CheckinEstimates(g=trained.g)
 
 
@@ -561,7 +561,7 @@ def test_an_attacker_pushes_little_harder(epsilon: float) -> None:
         places = [CheckinKey(TERMS, f"device-{i}", 1) for i in range(400)]
         best = [Codebook(d, where).scores(aim, 1024).argmax() for where in places]
         pushes = [
-            made.read(DirectionMessage(1, direction=int(j)), where).g @ aim
+            made.read(DirectionPayload(1, direction=int(j)), where).g @ aim
             for where, j in zip(places, best, strict=True)
         ]
         # An honest device pushes S in the direction of its gradient, on average.
@@ -578,7 +578,7 @@ def test_no_direction_is_longer_than_the_bound() -> None:
     made = mechanism(4.0, 1024, size=40)
     where = place(made)
     longest = max(
-        float(np.abs(made.read(DirectionMessage(1, direction=j), where).g).max())  # type: ignore[arg-type]
+        float(np.abs(made.read(DirectionPayload(1, direction=j), where).g).max())  # type: ignore[arg-type]
         for j in range(1024)
     )
     assert longest <= 4 / math.sqrt(2) * made.length / made.choice.pull * (1 + 1e-12)
@@ -587,7 +587,7 @@ def test_no_direction_is_longer_than_the_bound() -> None:
 def test_a_codebook_belongs_to_a_place() -> None:
     """Check that a device decides nothing but the number."""
     made = mechanism(k=1024)
-    payload = DirectionMessage(1, direction=5)
+    payload = DirectionPayload(1, direction=5)
     found = {
         tuple(made.read(payload, where).g.tolist())  # type: ignore[union-attr]
         for where in (
@@ -607,7 +607,7 @@ def test_many_are_read_as_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     made = mechanism()
     places = [CheckinKey(TERMS, f"device-{i}", 1) for i in range(40)]
-    roles = [made.roles.of(place) for place in places]
+    roles = [made.roles.role_of(place) for place in places]
     assert set(roles) == set(Role)
     payloads = [sent(role, i % made.choice_of(role).k) for i, role in enumerate(roles)]
     alone = [made.read(payload, place) for payload, place in zip(payloads, places, strict=True)]
@@ -623,7 +623,7 @@ def test_many_are_read_as_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_log_of_an_earlier_version_is_named_so() -> None:
     with pytest.raises(InvalidInput, match="An earlier version of crowdml has written this log"):
-        mechanism().read(DirectionMessage(1), CheckinKey(TERMS, "ana", 1))
+        mechanism().read(DirectionPayload(1), CheckinKey(TERMS, "ana", 1))
 
 
 def test_the_closest_come_first() -> None:
@@ -652,7 +652,7 @@ def test_a_huge_gradient_is_a_direction_like_any_other() -> None:
 )  # fmt: skip
 def test_the_range_of_a_number_on_the_wire(document: dict[str, Any], valid: int) -> None:
     with nullcontext() if valid else pytest.raises(msgspec.ValidationError):
-        msgspec.convert({"number": 1} | document, DirectionMessage)
+        msgspec.convert({"number": 1} | document, DirectionPayload)
 
 
 def test_what_is_known_beforehand() -> None:

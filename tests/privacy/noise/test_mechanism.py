@@ -22,7 +22,7 @@ from crowdml.privacy import (
     Levels,
     MinibatchPart,
     NoiseMechanism,
-    NoiseMessage,
+    NoisePayload,
     Role,
     Unit,
 )
@@ -53,11 +53,11 @@ def samples(n: int = 20, g: Array | None = None, w: Array | None = None) -> Give
     )
 
 
-def payload_of(made: NoiseMechanism, given: Given, chance: Chance) -> NoiseMessage:
+def payload_of(made: NoiseMechanism, given: Given, chance: Chance) -> NoisePayload:
     return made.make_payload(given, made.event(given.n_samples, PLACE), PLACE, chance)
 
 
-def integers(message: NoiseMessage) -> Ints:
+def integers(message: NoisePayload) -> Ints:
     return np.frombuffer(message.gradient, dtype="<i4").astype(np.int64)
 
 
@@ -199,7 +199,7 @@ def test_extreme_noise_stays_in_int32(law: Law, noise: int) -> None:
     out = payload_of(mechanism(law), samples(), Extreme())
     assert np.abs(integers(out)).tolist() == [2**31 - 1] * SIZE
     assert [abs(count) for count in (out.errors, *out.labels)] == [2**31 - 1] * 4
-    assert msgspec.json.decode(msgspec.json.encode(out), type=NoiseMessage) == out
+    assert msgspec.json.decode(msgspec.json.encode(out), type=NoisePayload) == out
 
 
 # What it costs
@@ -329,10 +329,10 @@ def test_levels_at_the_ends(law: Law, level: float) -> None:
     """
     made = mechanism(law, Levels(level, level, level))
     out = payload_of(made, samples(), Pseudo())
-    assert msgspec.json.decode(msgspec.json.encode(out), type=NoiseMessage) == out
+    assert msgspec.json.decode(msgspec.json.encode(out), type=NoisePayload) == out
     made.check(out, PLACE)
     assert max(made.plausible_gradient(20), *made.plausible_excess) <= 2**31 - 1
-    assert len(msgspec.json.encode(out)) <= made.largest_message
+    assert len(msgspec.json.encode(out)) <= made.largest_payload
 
 
 @LAW
@@ -370,8 +370,8 @@ def test_honest_counts_are_plausible(law: Law, levels: Levels) -> None:
     assert definition.tail(int(0.85 * errors) - 1, scales[0], law.norm) > 1e-9
 
 
-def honest(made: NoiseMechanism) -> NoiseMessage:
-    return NoiseMessage(20, 0, 3, (5, 7, 8), made.grid(20), np.zeros(SIZE, dtype="<i4").tobytes())
+def honest(made: NoiseMechanism) -> NoisePayload:
+    return NoisePayload(20, 0, 3, (5, 7, 8), made.grid(20), np.zeros(SIZE, dtype="<i4").tobytes())
 
 
 @LAW
@@ -513,7 +513,7 @@ def test_how_many_bytes_are_sent(size: int) -> None:
     assert mechanism(LAPLACE, size=size).private_bytes == encoded + 4 * 2
     rooms = []
     for d, c in ((3, 1), (300, 100)):
-        longest = NoiseMessage(1, 0, 0, (-(2**31 - 1),) * c, 0, bytes(4 * d))
+        longest = NoisePayload(1, 0, 0, (-(2**31 - 1),) * c, 0, bytes(4 * d))
         made = mechanism(LAPLACE, size=d, n_classes=c)
-        rooms.append(made.largest_message - len(msgspec.json.encode(longest)))
+        rooms.append(made.largest_payload - len(msgspec.json.encode(longest)))
     assert rooms[0] == rooms[1] > 300, "the room for everything else does not depend on the size"

@@ -13,7 +13,7 @@ from argon2 import PasswordHasher
 from crowdml.errors import InvalidInput, Rejected
 from crowdml.phrase import Phrase
 from crowdml.server import Store
-from crowdml.server.database.drafts import MOST_DRAFTS
+from crowdml.server.database.form_drafts import MOST_DRAFTS
 from crowdml.server.database.owners import SESSION_SECONDS, record
 from crowdml.server.database.passwords import LONGEST_PASSWORD, hash_password, password_matches
 from tests.support.servers import make_task

@@ -11,7 +11,7 @@ import pytest
 
 from crowdml.errors import Rejected
 from crowdml.models import Minibatch
-from crowdml.privacy import CheckinKey, NoiseMechanism, NoiseMessage
+from crowdml.privacy import CheckinKey, NoiseMechanism, NoisePayload
 from crowdml.protocol import CheckinAnswer, Task
 from crowdml.server import Store
 from crowdml.server.database.entry import LogEntry
@@ -128,12 +128,12 @@ def noisy_task(mechanism: str) -> Task:
     )
 
 
-def entry(seq: int, device: int, payload: NoiseMessage) -> LogEntry:
+def entry(seq: int, device: int, payload: NoisePayload) -> LogEntry:
     data = msgspec.msgpack.encode(payload)
     return LogEntry(1, seq, device, f"{seq}", 0, seq - 1, None, payload.samples, data, f"{device}")
 
 
-def lie(mechanism: NoiseMechanism, payload: NoiseMessage, w: np.ndarray[Any, Any]) -> NoiseMessage:
+def lie(mechanism: NoiseMechanism, payload: NoisePayload, w: np.ndarray[Any, Any]) -> NoisePayload:
     """Push w back to where it came from, as hard as the rules accept."""
     most = mechanism.plausible_gradient(payload.samples)
     return msgspec.structs.replace(payload, gradient=(most * np.sign(w)).astype("<i4").tobytes())
@@ -179,7 +179,7 @@ def test_a_snapshot_holds_what_is_usual() -> None:
     task = noisy_task("laplace")
     made, fold, rng = task.terms.mechanism(), Fold(task, "0" * 64), np.random.default_rng(0)
     assert isinstance(made, NoiseMechanism)
-    payload = NoiseMessage(52, 0, 3, (20, 20, 12), made.grid(52), b"")
+    payload = NoisePayload(52, 0, 3, (20, 20, 12), made.grid(52), b"")
     for seq in range(1, 300):
         g = rng.normal(0, 100 * (1 + seq % 7), made.size).astype("<i4").tobytes()
         fold.apply(entry(seq, seq, msgspec.structs.replace(payload, gradient=g)))

@@ -60,7 +60,7 @@ def person(bench: Bench) -> Person:
     while True:
         joined = enrolled(bench.wire, "people")
         name, terms = joined["device"], terms_hash(PEOPLE.terms.text)
-        *roles, tenth = [ROLES.of(CheckinKey(terms, name, number)) for number in range(1, 11)]
+        *roles, tenth = [ROLES.role_of(CheckinKey(terms, name, number)) for number in range(1, 11)]
         if set(Role) == set(roles) and tenth is Role.TRAIN:
             break
     return Person(name, joined["token"], *(roles.index(role) + 1 for role in Role))
@@ -127,7 +127,7 @@ def test_an_evaluation_of_numbers_has_two_values(bench: Bench) -> None:
     while True:
         joined = enrolled(bench.wire, "numbers")
         place = CheckinKey(terms_hash(task.terms.text), joined["device"], 1)
-        if roles.of(place) is Role.EVALUATE:
+        if roles.role_of(place) is Role.EVALUATE:
             break
     for changes, status in (
         ({"wrong": None, "answer": 0}, 422),
@@ -160,7 +160,8 @@ def test_the_number_of_another_device(bench: Bench, person: Person) -> None:
     terms, n_sent = terms_hash(PEOPLE.terms.text), 0
     for number in range(1, 10):
         mine, theirs = (
-            ROLES.of(CheckinKey(terms, name, number)) for name in (person.name, someone["device"])
+            ROLES.role_of(CheckinKey(terms, name, number))
+            for name in (person.name, someone["device"])
         )
         reply = bench.check_in(person.body(number), "people", someone["token"])
         in_order = mine is Role.TRAIN or 2 * n_sent >= number - 1

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from crowdml.errors import Rejected
-from crowdml.privacy import CheckinKey, DirectionMechanism, DirectionMessage
+from crowdml.privacy import CheckinKey, DirectionMechanism, DirectionPayload
 from crowdml.privacy.choice import Choice
 from crowdml.privacy.direction.codebook import Codebook
 from crowdml.protocol import Task, terms_hash
@@ -62,7 +62,7 @@ def codebook_at(task: Task, place: CheckinKey) -> Codebook:
 
 def step(task: Task, place: CheckinKey, direction: int) -> Array:
     """Return how w moves if the log holds only this check-in, in units of the rate."""
-    payload = msgspec.msgpack.encode(DirectionMessage(place.number, direction))
+    payload = msgspec.msgpack.encode(DirectionPayload(place.number, direction))
     fold = Fold(task, place.terms_sha256)
     fold.apply(LogEntry(1, 1, 0, "id", 0, 0, place.number, None, payload, place.device))
     assert task.optimizer.c is not None
@@ -156,7 +156,7 @@ def test_an_evaluation_moves_the_error_by_one_prediction(labels: list[str] | Non
     kind = "softmax" if labels else "ridge"
     mechanism = mechanism_of(task_of(4.0, target__labels=labels, model__kind=kind))
     place = CheckinKey("0" * 64, "ana", 1)
-    right, wrong = (mechanism.read(DirectionMessage(1, wrong=n), place).errors for n in (0, 1))
+    right, wrong = (mechanism.read(DirectionPayload(1, wrong=n), place).errors for n in (0, 1))
     honest = math.exp(4.0) / (math.exp(4.0) + 1)
     assert wrong - right == pytest.approx(1 / (2 * honest - 1))
 
@@ -171,7 +171,7 @@ def test_an_answer_moves_the_labels_by_one_sample(n: int) -> None:
     place = CheckinKey("0" * 64, "ana", 1)
     honest = math.exp(4.0) / (math.exp(4.0) + n - 1)
     others = (1 - honest) / (n - 1)
-    readings = [mechanism.read(DirectionMessage(1, answer=k), place) for k in range(n)]
+    readings = [mechanism.read(DirectionPayload(1, answer=k), place) for k in range(n)]
     for k, reading in enumerate(readings):
         expected = np.where(np.arange(n) == k, 1 - others, -others) / (honest - others)
         assert reading.labels == pytest.approx(expected)

@@ -84,7 +84,7 @@ def roles_of(task: Task, device: str) -> dict[Role, list[int]]:
     found: dict[Role, list[int]] = {role: [] for role in Role}
     for number in range(1, 11):
         place = CheckinKey(terms_hash(task.terms.text), device, number)
-        found[task.terms.collection.roles.of(place)].append(number)
+        found[task.terms.collection.roles.role_of(place)].append(number)
     return found
 
 
@@ -233,7 +233,7 @@ def test_roles_are_not_for_the_device_to_choose(task: Task) -> None:
     for i in range(60):
         device = f"device-{i}"
         made = sent(task, 1, device)
-        role = roles.of(CheckinKey(made.terms, device, 1))
+        role = roles.role_of(CheckinKey(made.terms, device, 1))
         found.add(role)
         rules(task).check(made, device)
         nothing = dict.fromkeys(FIELDS.values())

@@ -94,7 +94,7 @@ test("the noise belongs to the event that is approved and booked", async () => {
   }
   const watched = {
     below: (/** @type {number} */ n) => chance.below(n),
-    token: () => chance.token(),
+    randomId: () => chance.randomId(),
     addLaplace(/** @type {readonly number[]} */ values, /** @type {Amount} */ amount) {
       spent.push(amount);
       return chance.addLaplace(values, amount);

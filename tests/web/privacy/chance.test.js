@@ -79,9 +79,9 @@ test("all choices of held-out samples are equally likely", () => {
   assert.ok(chiSquareP([...counts.values()], new Array(20).fill(1 / 20)) > FALSE_ALARM);
 });
 
-test("tokens are 22 characters of the wire's alphabet, and differ", () => {
+test("ids are 22 characters of the wire's alphabet, and differ", () => {
   const chance = new Chance();
-  const tokens = new Set(Array.from({ length: 100 }, () => chance.token()));
-  assert.equal(tokens.size, 100);
-  for (const token of tokens) assert.match(token, /^[A-Za-z0-9_-]{22}$/);
+  const ids = new Set(Array.from({ length: 100 }, () => chance.randomId()));
+  assert.equal(ids.size, 100);
+  for (const id of ids) assert.match(id, /^[A-Za-z0-9_-]{22}$/);
 });

@@ -8,7 +8,7 @@ import { DirectionMechanism } from "../../../crowdml/web/privacy/direction_mecha
 import { FALSE_ALARM, chiSquareP } from "../statistics.js";
 import { GivenChance } from "../vectors.js";
 
-/** @import { DirectionMessage, DirectionEvent, DirectionSettings } from "../../../crowdml/web/types.js" */
+/** @import { DirectionPayload, DirectionEvent, DirectionSettings } from "../../../crowdml/web/types.js" */
 
 const SETTINGS = { epsilon: 1.5, directions: 16, closest: 3, size: 15, nClasses: 3, batch: 4,
   evaluators: 0, counters: 0, scale: 1, regularization: 0 }; // prettier-ignore
@@ -46,35 +46,35 @@ function makePayload(minibatch, changes, chance, other = {}) {
  * @param {Partial<DirectionSettings>} changes
  * @param {number} numbers
  */
-function checkOdds(minibatch, changes, numbers) {
+function checkProbabilities(minibatch, changes, numbers) {
   const chance = new Chance();
   const counts = new Array(numbers).fill(0);
-  const odds = new Array(numbers).fill(NaN);
+  const probabilities = new Array(numbers).fill(NaN);
   for (let i = 0; i < 40_000; i++) {
     const { payload, truth } = makePayload(minibatch, changes, chance);
-    const { direction, wrong, answer } = /** @type {DirectionMessage} */ (payload);
+    const { direction, wrong, answer } = /** @type {DirectionPayload} */ (payload);
     const number = direction ?? wrong ?? answer ?? NaN;
     counts[number]++;
-    odds[number] = truth.chance;
-    assert.ok(truth.chance >= truth.unlikely * (1 - 1e-12));
-    assert.ok(truth.chance <= truth.likely * (1 + 1e-12));
+    probabilities[number] = truth.probability;
+    assert.ok(truth.probability >= truth.unlikely * (1 - 1e-12));
+    assert.ok(truth.probability <= truth.likely * (1 + 1e-12));
     assert.ok(truth.likely <= truth.unlikely * Math.exp(SETTINGS.epsilon));
   }
-  assert.ok(Math.abs(odds.reduce((a, b) => a + b) - 1) < 1e-12);
-  assert.ok(chiSquareP(counts, odds) > FALSE_ALARM);
+  assert.ok(Math.abs(probabilities.reduce((a, b) => a + b) - 1) < 1e-12);
+  assert.ok(chiSquareP(counts, probabilities) > FALSE_ALARM);
 }
 
-test("directions of a long gradient", () => checkOdds(samples(1), {}, 16));
+test("directions of a long gradient", () => checkProbabilities(samples(1), {}, 16));
 
 test("directions of a short gradient, which is turned round now and then", () => {
-  checkOdds(samples(0.05), {}, 16);
+  checkProbabilities(samples(0.05), {}, 16);
 });
 
 test("right or wrong about samples that differ", () => {
-  checkOdds(samples(1), { evaluators: 0.9999 }, 2);
+  checkProbabilities(samples(1), { evaluators: 0.9999 }, 2);
 });
 
-test("answers of samples that differ", () => checkOdds(samples(1), { counters: 0.9999 }, 3));
+test("answers of samples that differ", () => checkProbabilities(samples(1), { counters: 0.9999 }, 3));
 
 test("how likely a gradient is turned round", () => {
   const short = samples(0.02);

@@ -11,9 +11,9 @@ from crowdml.phrase import Phrase
 from crowdml.portal.pages.context import portal_of, service_of
 from crowdml.portal.pages.description import Description
 from crowdml.portal.pages.hardships import HARDSHIP_FIELDS, CrowdHardships
-from crowdml.portal.pages.owner.drafts import draft_name, drop, keep, kept, new_draft_name
 from crowdml.portal.pages.owner.field import sentence
 from crowdml.portal.pages.owner.fields import DEFAULTS, FIELDS, STEPS
+from crowdml.portal.pages.owner.form_drafts import draft_name, drop, keep, kept, new_draft_name
 from crowdml.portal.pages.owner.form_parsing import FormFields, read_upload
 from crowdml.portal.pages.owner.pilot import FILE_FIELD, WRONG, Pilot, fill_in, with_findings
 from crowdml.portal.pages.owner.session import for_owner, on_post

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crowdml.portal.pages.context import learner_of
-from crowdml.portal.pages.owner.drafts import keep, kept, new_draft_name
+from crowdml.portal.pages.owner.form_drafts import keep, kept, new_draft_name
 from crowdml.portal.pages.owner.form_parsing import FormFields
 from crowdml.portal.pages.page import redirect
 

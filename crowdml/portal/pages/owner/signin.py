@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crowdml.portal.pages.context import service_of
-from crowdml.portal.pages.owner.drafts import drop
+from crowdml.portal.pages.owner.form_drafts import drop
 from crowdml.portal.pages.owner.form_parsing import FormFields, read_form
 from crowdml.portal.pages.owner.open_session import SignInResult, open_session
 from crowdml.portal.pages.owner.session import (

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from crowdml.errors import InvalidInput
 from crowdml.phrase import Phrase
 from crowdml.portal.pages.context import learner_of, service_of
-from crowdml.portal.pages.owner.drafts import NAME, new_draft_name
+from crowdml.portal.pages.owner.form_drafts import NAME, new_draft_name
 from crowdml.portal.pages.owner.form_mistakes import send_back, sent_back
 from crowdml.portal.pages.owner.form_parsing import FormFields
 from crowdml.portal.pages.owner.session import for_owner, on_post

@@ -10,8 +10,8 @@ from starlette.responses import Response
 from crowdml.learnt import MODEL_FORMATS
 from crowdml.portal.pages.context import learner_of, portal_of, service_of
 from crowdml.portal.pages.owner.device_listing import DeviceListing
-from crowdml.portal.pages.owner.drafts import new_draft_name
 from crowdml.portal.pages.owner.fields import FIELDS
+from crowdml.portal.pages.owner.form_drafts import new_draft_name
 from crowdml.portal.pages.page import render
 from crowdml.portal.pages.tasks import join_href, join_link, numbers_of
 from crowdml.portal.pictures import CHARTS

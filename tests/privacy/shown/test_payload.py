@@ -1,10 +1,10 @@
-"""Test what people are shown about noise: pictures, worked examples and odds."""
+"""Test what people are shown about noise: pictures, worked examples and probabilities."""
 
 import numpy as np
 import pytest
 
 from crowdml.privacy import GAUSSIAN, LAPLACE, CheckinKey, Law, Levels, Loss, NoiseMechanism
-from crowdml.privacy.shown.message import WatchedMinibatch
+from crowdml.privacy.shown.payload import WatchedMinibatch
 from tests.privacy.given import Given
 from tests.privacy.pseudo import Pseudo
 
@@ -52,7 +52,7 @@ def test_odds_follow_the_law(law: Law) -> None:
     sent = [
         made.make_payload(side, event, PLACE, Pseudo(seed)) for seed, side in ((1, one), (2, two))
     ]
-    odds = made.odds(sent, [one, two], PLACE)
+    log_ratios = made.log_ratios(sent, [one, two], PLACE)
     step, parts = 2.0 ** made.grid(20), {"gradient": [0, 1], "errors": [2], "labels": [3, 4, 5]}
     first, second = (
         np.concatenate(
@@ -74,11 +74,11 @@ def test_odds_follow_the_law(law: Law) -> None:
             scale = release.sensitivity / law.strength(release.level)
             expected = (farther - far)[parts[release.what]].sum() / scale**law.norm
             total += expected
-            loss, scores = odds[release.what]
+            loss, scores = log_ratios[release.what]
             assert scores[i] == pytest.approx(expected)
             assert loss == made._loss(release.level)
-        assert odds["checkin"][1][i] == pytest.approx(total)
-    assert odds["checkin"][0] == event.loss
+        assert log_ratios["checkin"][1][i] == pytest.approx(total)
+    assert log_ratios["checkin"][0] == event.loss
     assert made._loss(0.5) == (Loss(epsilon=0.5) if law.pure else Loss(rho=0.5, delta=1e-6))
 
 

@@ -8,7 +8,7 @@ from crowdml.types import Array, Flags, Ints
 
 
 class ShownNumber(NamedTuple):
-    """Show one number of a message: its true value and the value that is sent."""
+    """Show one number of a payload: its true value and the value that is sent."""
 
     what: str | Phrase
     true: float
@@ -36,13 +36,13 @@ class ShownChoice(NamedTuple):
     unlikely: float
 
 
-class ShownMessage(NamedTuple):
-    """Show a message in a worked example.
+class ShownPayload(NamedTuple):
+    """Show a payload in a worked example.
 
     Args:
         rows: The first numbers that are sent with noise.
         more: How many more numbers there are.
-        chosen: The number, for a message that is one number.
+        chosen: The number, for a payload that is one number.
     """
 
     rows: tuple[ShownNumber, ...] = ()

@@ -16,7 +16,7 @@ MOST_DRAFTS = 8
 """The most drafts of one owner. The oldest are dropped."""
 
 
-class Drafts:
+class FormDrafts:
     """Store what was typed into forms, by owner and by a random name in the form's address.
 
     Every method is one transaction, in the store's thread.
