@@ -202,26 +202,6 @@ def when(seconds: int | None) -> str:
 
 
 FILTERS = {
-    word.__name__: word
-    for word in (
-        algorithm,
-        but_for,
-        certainty,
-        chance,
-        count,
-        count_of,
-        ending,
-        epsilon,
-        error,
-        estimate,
-        exactly,
-        local,
-        model,
-        number,
-        percent,
-        state,
-        status,
-        when,
-    )
+    word.__name__: word for word in (chance, count, epsilon, error, exactly, number, percent, when)
 }
 """The functions that templates apply as filters, by name."""
