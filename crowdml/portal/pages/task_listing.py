@@ -46,9 +46,7 @@ class TaskListing:
             if (not state or kind == state) and _matches(learner.task, words):
                 (joinable if kind == "open" else others).append(learner)
         found = joinable + others
-        wanted, last = parameters.get("page", "1"), math.ceil(len(found) / PER_PAGE)
-        is_number = wanted.isascii() and wanted.isdigit() and len(wanted) < 10
-        page = max(min(int(wanted), last), 1) if is_number else 1
+        page = page_in(parameters, len(found), PER_PAGE)
         shown = found[(page - 1) * PER_PAGE : page * PER_PAGE]
         return cls(shown, len(learners), len(found), query, state, page)
 
@@ -60,3 +58,10 @@ def _matches(task: Task, words: Sequence[str]) -> bool:
     texts = (task.name, task.title, task.objective, task.terms.sensors, *task.terms.target.labels)
     text = " ".join(texts).casefold()
     return all(word in text for word in words)
+
+
+def page_in(parameters: Mapping[str, str], found: int, per_page: int) -> int:
+    """Return the page that an address asks for, among the pages that there are."""
+    wanted, last = parameters.get("page", "1"), math.ceil(found / per_page)
+    is_number = wanted.isascii() and wanted.isdigit() and len(wanted) < 10
+    return max(min(int(wanted), last), 1) if is_number else 1

@@ -23,7 +23,7 @@ from crowdml.portal.words.outlook import Outlook, advice
 from crowdml.portal.words.owner_language import lang_of
 from crowdml.portal.words.performance import Performance, TaskNumbers, guess_of, what_is_wrong
 from crowdml.portal.words.pilot_draft import PilotPlan, TaskDraftView
-from crowdml.portal.words.plain import count, ending, percent
+from crowdml.portal.words.plain import count, ending
 from crowdml.portal.words.shares import label_shares, top_shares
 
 __all__ = [
@@ -47,7 +47,6 @@ __all__ = [
     "lang_of",
     "local",
     "make_example",
-    "percent",
     "plain",
     "plain_number",
     "preferred",

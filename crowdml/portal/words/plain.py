@@ -203,24 +203,6 @@ def when(seconds: int | None) -> str:
 
 FILTERS = {
     word.__name__: word
-    for word in (
-        algorithm,
-        certainty,
-        count,
-        count_of,
-        ending,
-        epsilon,
-        error,
-        estimate,
-        exactly,
-        local,
-        model,
-        number,
-        percent,
-        probability,
-        state,
-        status,
-        when,
-    )
+    for word in (count, epsilon, error, exactly, number, percent, probability, when)
 }
 """The functions that templates apply as filters, by name."""

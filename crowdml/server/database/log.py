@@ -45,9 +45,9 @@ DROPPED_PAYLOAD = b""
 
 AFTER = (
     "SELECT log.task, log.seq, log.device, log.id, log.at, log.version, log.number, log.samples, "
-    "COALESCE(told.told, {0}), devices.name FROM checkins log "
+    "COALESCE(payloads.payload, {0}), devices.name FROM checkins log "
     "JOIN devices ON devices.task = log.task AND devices.number = log.device "
-    "LEFT JOIN told ON told.task = log.task AND told.seq = log.seq "
+    "LEFT JOIN payloads ON payloads.task = log.task AND payloads.seq = log.seq "
     "WHERE log.task = {0} AND log.seq > {0} ORDER BY log.seq LIMIT {0}"
 )
 """Read the entries after one entry; plain text, because building the query would take longer."""

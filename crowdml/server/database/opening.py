@@ -16,7 +16,7 @@ from crowdml.tables import check_kind
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 VERSIONS = sorted(file.name[:4] for file in MIGRATIONS.glob("versions/*.py"))
-FIRST, HEAD = VERSIONS[0], VERSIONS[-1]
+HEAD = VERSIONS[-1]
 NAME_IT = (
     "Name the right one with --database or CROWDML_DATABASE; `crowdml serve` and `crowdml task "
     "create` make a new one."
@@ -110,12 +110,6 @@ def _migrate(database: Database, create: bool) -> None:
             raise CrowdmlError(
                 f"the database {database.name} must be of a version up to {HEAD}, found {found}, "
                 "which a newer crowdml has made. Install that, or restore an older backup."
-            )
-        if found is not None and found < FIRST:
-            raise CrowdmlError(
-                f"the database {database.name} must be of a version from {FIRST} on, found "
-                f"{found}, which an earlier crowdml has made. Export its models with that "
-                "(`crowdml task export`), and start with an empty database."
             )
     # Alembic is rarely needed, and loading it takes longer than reading a task.
     from alembic import command

@@ -189,10 +189,6 @@ def _read(at: int, owner: str, action: str, task: str, detail: str) -> OwnerActi
 
 
 def _read_detail(text: str) -> str | Phrase:
-    """Read a detail; names, and everything that older versions wrote, are plain texts."""
-    if not text.startswith("{"):
-        return text
-    try:
-        return read_phrase(msgspec.json.decode(text)) or text
-    except msgspec.DecodeError:
-        return text
+    """Read a detail: a phrase in JSON, or a name."""
+    phrase = read_phrase(msgspec.json.decode(text)) if text.startswith("{") else None
+    return phrase or text

@@ -91,11 +91,11 @@ checkins = sa.Table(
 number check-ins or send the number of samples."""
 
 payloads = sa.Table(
-    "told",  # the column's name in every database so far
+    "payloads",
     metadata,
     sa.Column("task", sa.Integer, primary_key=True),
     sa.Column("seq", sa.Integer, primary_key=True),
-    sa.Column("told", sa.LargeBinary, nullable=False),
+    sa.Column("payload", sa.LargeBinary, nullable=False),
     _of_a_task(),
 )
 """The payloads of check-ins. Apart from the log, so that dropping them frees the disk."""

@@ -1,7 +1,6 @@
 """Measure how much of a task's progress comes from each device."""
 
 from collections import Counter, deque
-from collections.abc import Iterable
 
 NEWEST = 200
 MOST = 20
@@ -13,9 +12,6 @@ LONG_AGO = 24 * 3600
 
 class Shares:
     """Count which devices sent the newest check-ins.
-
-    Args:
-        newest: A device and a time in seconds each, the oldest first.
 
     >>> shares = Shares()
     >>> for device in [*range(100), *[7] * 9]:
@@ -34,13 +30,11 @@ class Shares:
     False
     """
 
-    def __init__(self, newest: Iterable[tuple[int, int]] = ()) -> None:
+    def __init__(self) -> None:
         self._newest: deque[tuple[int, int]] = deque()
         self._of: Counter[int] = Counter()
         self._network: dict[int, int] = {}
         self._once: Counter[int] = Counter()
-        for device, at in newest:
-            self.add(device, at)
 
     def add(self, device: int, at: int, network: int | None = None) -> None:
         """Count a check-in of a device; `network` is None if it joined more than a day ago."""

@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
@@ -31,7 +31,6 @@ from crowdml.server.http.builds import Builds, Exports
 from crowdml.server.http.checkin import CheckinHandler, Dispatcher, bearer_token
 from crowdml.server.http.compression import Compression
 from crowdml.server.http.event_stream import EventStream
-from crowdml.server.http.large_response import LargeResponse
 from crowdml.server.http.metrics import MEDIA_TYPE as METRICS_TYPE
 from crowdml.server.http.metrics import metrics
 from crowdml.server.http.metrics_access import may_watch
@@ -47,6 +46,9 @@ FEW = 2**14
 """Parameters up to which a check-out is made faster here than in another thread."""
 
 BUILDS_AT_ONCE = 2
+PIECE_BYTES = 2**18
+"""The size of a piece: copying one blocks the event loop, and each waits for the reader."""
+
 NO_FRONT = PublicAddress()
 ROLES = frozenset(role.value for role in Role)
 ENROL = msgspec.json.Decoder(Enrol)
@@ -94,7 +96,7 @@ async def check_out(request: Request) -> Response:
         builds: Builds = request.app.state.builds
         key = served.learner.id, etag, coding
         body = await builds.once(key, lambda: published.body(role, coding))
-    return LargeResponse(body, media_type="application/json", headers=headers)
+    return _in_pieces(body, "application/json", headers)
 
 
 def _role(request: Request) -> Role:
@@ -156,7 +158,7 @@ async def export(request: Request) -> Response:
         headers |= {"Vary": "Accept-Encoding"}
     if file.coding:
         headers |= {"Content-Encoding": file.coding}
-    return LargeResponse(file.body, media_type=MODEL_FORMATS[kind], headers=headers)
+    return _in_pieces(file.body, MODEL_FORMATS[kind], headers)
 
 
 async def describe_api(request: Request) -> Response:
@@ -270,3 +272,16 @@ def _served(request: Request) -> ServedTask:
 
 def _json(message: msgspec.Struct, status: int = 200) -> Response:
     return Response(msgspec.json.encode(message), status, media_type="application/json")
+
+
+def _in_pieces(body: bytes, media_type: str, headers: dict[str, str]) -> Response:
+    """Send a large body in pieces, so that a slow reader takes memory for a few pieces only."""
+    if len(body) <= PIECE_BYTES:
+        return Response(body, media_type=media_type, headers=headers)
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for first in range(0, len(body), PIECE_BYTES):
+            yield body[first : first + PIECE_BYTES]
+
+    length = {"Content-Length": str(len(body))}
+    return StreamingResponse(pieces(), media_type=media_type, headers=headers | length)

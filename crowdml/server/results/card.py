@@ -37,9 +37,10 @@ LIMITS = (
 
 
 def model_card(learner: Learner) -> str:
-    """Write Markdown with the YAML head that model hubs read; raise while nothing is learnt."""
+    """Write Markdown with the head that model hubs read; raise while nothing is learnt."""
     task, about, now = learner.task, learnt_model(learner.published).about, statistics(learner)
-    head = "\n".join(_yaml(_metadata(task, about, now)))
+    # Hubs read YAML, and JSON is YAML.
+    head = json.dumps(_metadata(task, about, now), indent=2, ensure_ascii=False)
     sections = (_learnt(task, now), _quality(task, now), _privacy(task, about), LIMITS)
     body = "\n\n".join(part for section in sections for part in section)
     body = body.replace("\n\n- ", "\n- ")
@@ -101,22 +102,6 @@ def _metadata(task: Task, about: About, now: Statistics) -> dict[str, Any]:
             }],
         }]  # fmt: skip
     return metadata
-
-
-def _yaml(value: Any, indent: str = "") -> Iterator[str]:
-    """Write nested lists and objects as YAML blocks; JSON's scalars are valid YAML."""
-    items = value.items() if isinstance(value, dict) else ((None, each) for each in value)
-    for key, each in items:
-        start = f"{indent}-" if key is None else f"{indent}{key}:"
-        if not isinstance(each, dict | list):
-            yield f"{start} {json.dumps(each, ensure_ascii=False)}"
-        elif key is None:
-            first, *rest = _yaml(each, indent + "  ")
-            yield f"{start} {first.strip()}"
-            yield from rest
-        else:
-            yield start
-            yield from _yaml(each, indent + "  ")
 
 
 def _learnt(task: Task, now: Statistics) -> Iterator[str]:

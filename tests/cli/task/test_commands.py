@@ -154,7 +154,7 @@ def test_a_model_in_three_formats(quick: Here, database: str, tmp_path: Path) ->
 
 def test_a_model_card(quick: Here, database: str, tmp_path: Path) -> None:
     printed = quick("task", "card", "walks").said()
-    assert printed.startswith('---\nlicense: "unknown"\n')
+    assert printed.startswith('---\n{\n  "license": "unknown",\n')
     assert "\n# Activity\n" in printed
     said = quick("task", "card", "walks", "--out", "README.md").said()
     assert said == "wrote the model card of walks to README.md\n"

@@ -101,7 +101,9 @@ def test_a_group_counts_as_if_one_came_after_the_other(store: Store) -> None:
 
 
 def test_who_is_left_alone_goes_on_after_a_day() -> None:
-    shares = Shares((device, 0) for device in range(190))
+    shares = Shares()
+    for device in range(190):
+        shares.add(device, 0)
     for _ in range(10):
         shares.add(1000, 60)
     assert shares.used_up(1000)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from crowdml.portal.pages.task_listing import page_in
 from crowdml.server.database import DEVICE_ORDERS, DeviceRow, DeviceTotals, Store
 
 PER_PAGE = 10
@@ -43,9 +44,7 @@ class DeviceListing:
         order = _one_of(DEVICE_ORDERS, parameters.get("order", ""))
         log = store.log(task)
         found = log.count_devices(query, status)
-        wanted, last = parameters.get("page", "1"), math.ceil(found / PER_PAGE)
-        is_number = wanted.isascii() and wanted.isdigit() and len(wanted) < 10
-        page = max(min(int(wanted), last), 1) if is_number else 1
+        page = page_in(parameters, found, PER_PAGE)
         rows = log.devices(query, status, order, (page - 1) * PER_PAGE, PER_PAGE)
         totals = log.by_device([number for number, *_ in rows])
         shown = [(DeviceRow(task, *row), totals.get(row[0], DeviceTotals())) for row in rows]

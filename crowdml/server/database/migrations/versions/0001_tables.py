@@ -1,9 +1,9 @@
-"""Create the oldest tables that later versions take over.
+"""Create the tables.
 
 There is nothing to run: a new database is made from the schema, and has the newest version at once.
 
-Revision ID: 0010
+Revision ID: 0001
 """
 
-revision = "0010"
+revision = "0001"
 down_revision = None
