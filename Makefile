@@ -103,7 +103,8 @@ workflows: $(NODE_READY)
 
 # Node 18 needs an option for the browser's cryptography; later versions do not.
 javascript: $(NODE_READY)
-	@said=$$(NODE_OPTIONS=--experimental-global-webcrypto node --test tests/web/*.test.js) \
+	@said=$$(NODE_OPTIONS=--experimental-global-webcrypto node --test \
+		$$(find tests/web -name '*.test.js')) \
 		|| { echo "$$said"; exit 1; }; echo "tests of the JavaScript:"; tail -n 8 <<< "$$said"
 
 # One process compiles the simulator and one the tests; otherwise every worker would compile them.

@@ -28,7 +28,7 @@ CLASSES, FEATURES, BATCH, BUFFER = 100, 33, 20, 200
 NODE = """
 import { readFileSync } from "node:fs";
 const { MODELS, Minibatch, Chance } = await import(WEB + "/index.js");
-const { DirectionMechanism } = await import(WEB + "/mechanisms/direction_mechanism.js");
+const { DirectionMechanism } = await import(WEB + "/privacy/direction_mechanism.js");
 const { k, runs, pairs } = JSON.parse(readFileSync(0, "utf8"));
 const place = { number: 1, seed: [1, 2], lot: 2 ** 32 - 1 };
 const chance = new Chance();

@@ -1,8 +1,8 @@
 """Compute what a task promises to a participant: one value, with every sentence about it.
 
 Pages, commands, cards and ledgers read this value and write its sentences. None of them computes
-or words a promise by itself. `web/promise.js` and the one-file device compute the same value from
-the same terms, and `tests/vectors/promise.json` holds all three to it.
+or words a promise by itself. `web/protocol/promise.js` and the one-file device compute the same
+value from the same terms, and `tests/vectors/promise.json` holds all three to it.
 """
 
 import math

@@ -1,19 +1,19 @@
 /** Define the shapes of what modules pass to each other. Browsers never load them. */
 
-import type { FEATURES } from "./columns.js";
-import type { START } from "./start.js";
+import type { FEATURES } from "./protocol/columns.js";
+import type { START } from "./protocol/start.js";
 
 export type Columns = Omit<ReturnType<typeof FEATURES>, "description" | "sensor">;
 export type Start = ReturnType<typeof START>;
-export type { Ledger } from "./ledger.js";
-export type { Loss } from "./loss.js";
-export type { Minibatch } from "./minibatch.js";
+export type { OutcomeName } from "./device/outcome.js";
+export type { DeviceStore } from "./device/storage/store.js";
 export type { LinearModel } from "./models/linear.js";
-export type { OutcomeName } from "./outcome.js";
-export type { PrivacyPromise } from "./promise.js";
-export type { Sensor } from "./sensor.js";
-export type { DeviceStore } from "./store.js";
-export type { Terms } from "./terms.js";
+export type { Ledger } from "./privacy/ledger.js";
+export type { Loss } from "./privacy/loss.js";
+export type { Minibatch } from "./privacy/minibatch.js";
+export type { PrivacyPromise } from "./protocol/promise.js";
+export type { Sensor } from "./protocol/sensor.js";
+export type { Terms } from "./protocol/terms.js";
 export type * from "./shapes/chance.js";
 export type * from "./shapes/device.js";
 export type * from "./shapes/direction.js";

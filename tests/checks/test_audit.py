@@ -558,25 +558,25 @@ def planted(folder: Path, *edits: tuple[str, str, str]) -> JavaScriptProgram:
 
 
 ROOT_TWO_LESS = (
-    "noise.js",
+    "privacy/noise_sampling.js",
     "asFraction(level);\n  const t",
     "asFraction(Math.SQRT2 * level);\n  const t",
 )
-HALVED = ("noise.js", "2 * distance.e - e - 1", "2 * distance.e - e - 3")
-TWO_FOR_FOUR = ("grid.js", "e + 1 - grid", "e - grid")
+HALVED = ("privacy/noise_sampling.js", "2 * distance.e - e - 1", "2 * distance.e - e - 3")
+TWO_FOR_FOUR = ("privacy/grid.js", "e + 1 - grid", "e - grid")
 DIVISOR = (
-    "mechanisms/noise_mechanism.js",
+    "privacy/noise_mechanism.js",
     "sensitivitySteps(clip, nTraining,",
     "sensitivitySteps(clip, 2 * nTraining,",
 )
 """A divisor that counts all samples, although half of them are held out."""
 
-ONE_BIN = ("mechanisms/laws.js", "twoBins: 2,", "twoBins: 1,")
-LONG = ("features.js", "withoutTiny(value / length)", "withoutTiny(value)")
+ONE_BIN = ("privacy/laws.js", "twoBins: 2,", "twoBins: 1,")
+LONG = ("privacy/features.js", "withoutTiny(value / length)", "withoutTiny(value)")
 UNCLIPPED = ("models/linear.js", "length > target ? target / length : 1", "target")
-COIN_OFF = ("mechanisms/choice.js", "Math.exp(epsilon)", "Math.exp(1.3 * epsilon)")
+COIN_OFF = ("privacy/choice.js", "Math.exp(epsilon)", "Math.exp(1.3 * epsilon)")
 FLOAT = (
-    "chance.js",
+    "privacy/chance.js",
     "return addLaplace(values, amount, this);",
     "return values.map((value) => value + Math.round("
     "(Math.log((this.below(4096) + 1) / 4096) * (2 * this.below(2) - 1) * amount.sensitivity) "

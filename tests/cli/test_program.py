@@ -25,11 +25,11 @@ def test_the_command_compares_what_a_server_hands_out(
     assert said == f"all {len(known)} files are those of this release\n"
     with portal.connected() as wire:
         assert quick("program").said() == wire.get("/program.sha256").body.decode()
-    changed = known | {"web/chance.js": "0" * 64, "web/none.js": "0" * 64}
+    changed = known | {"web/privacy/chance.js": "0" * 64, "web/none.js": "0" * 64}
     monkeypatch.setattr("crowdml.portal.pages.handed_out", lambda: changed)
     sentence = quick(*pinned).error()
     assert f"found 2 of {len(changed)} that differ" in sentence
-    assert "that differ: web/chance.js, web/none.js." in sentence
+    assert "that differ: web/privacy/chance.js, web/none.js." in sentence
 
 
 def test_a_server_that_is_not_there(quick: Here) -> None:

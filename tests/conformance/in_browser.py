@@ -131,7 +131,7 @@ SUBJECT = """async ([batch, cost]) => {
             this.device = await web.Device.open(this.task, this.options());
         },
         async dieAtTheRecord(written) {
-            const { DeviceRecord } = await import("/web/record.js");
+            const { DeviceRecord } = await import("/web/device/storage/record.js");
             const { claim } = DeviceRecord.prototype;
             DeviceRecord.prototype.claim = async function (...given) {
                 if (written) await claim.apply(this, given);

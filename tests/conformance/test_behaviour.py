@@ -174,8 +174,14 @@ def test_what_a_task_says_of_itself(
 
 def test_one_slot_and_one_list_of_refusals_for_all(page: Page) -> None:
     """Check that each language states the constants once, under the same name."""
-    assert SLOT == standalone.SLOT == page.evaluate("import('/web/waiting.js').then((m) => m.SLOT)")
-    lists = page.evaluate("import('/web/device.js').then((m) => [m.GIVE_UP_ON, m.KEEP_AFTER])")
+    assert (
+        SLOT
+        == standalone.SLOT
+        == page.evaluate("import('/web/device/waiting.js').then((m) => m.SLOT)")
+    )
+    lists = page.evaluate(
+        "import('/web/device/device.js').then((m) => [m.GIVE_UP_ON, m.KEEP_AFTER])"
+    )
     assert GIVE_UP_ON == standalone.GIVE_UP_ON == set(lists[0]) - {"task-finished"}
     assert KEEP_AFTER == standalone.KEEP_AFTER == set(lists[1])
 

@@ -21,7 +21,11 @@ def test_the_wheel_is_the_package() -> None:
     with zipfile.ZipFile(build()[1]) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert names == SOURCES
-    assert {"crowdml/py.typed", "crowdml/web/device.js", "crowdml/data/activity.npz"} <= SOURCES
+    assert {
+        "crowdml/py.typed",
+        "crowdml/web/device/device.js",
+        "crowdml/data/activity.npz",
+    } <= SOURCES
 
 
 def test_the_sdist_has_what_the_tests_need() -> None:

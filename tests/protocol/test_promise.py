@@ -238,7 +238,7 @@ def test_one_vocabulary() -> None:
 
 
 def test_three_programs_agree_on_the_levels() -> None:
-    script = (Path(crowdml.__file__).parent / "web" / "loss.js").read_text()
+    script = (Path(crowdml.__file__).parent / "web" / "privacy" / "loss.js").read_text()
     assert re.findall(r"PRIVATE_UP_TO = ([\d.]+);", script) == [f"{PRIVATE_UP_TO:g}"]
     assert standalone.PRIVATE_UP_TO == PRIVATE_UP_TO
     words = [(level.most, str(level.word)) for level in LEVELS if level.most <= PRIVATE_UP_TO]

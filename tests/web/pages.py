@@ -16,7 +16,8 @@ __all__ = ["Tabs", "add_tasks", "change_task", "claim", "version"]
 BLANK = "/web/index.js"
 """A script that is shown as text: a page without code, at the server's address."""
 LOAD = """async (task) => {
-    const inside = await Promise.all(["index", "codec", "grid"].map((m) => import(`/web/${m}.js`)));
+    const names = ["index", "protocol/codec", "privacy/grid"];
+    const inside = await Promise.all(names.map((name) => import(`/web/${name}.js`)));
     Object.assign(globalThis, { task, web: Object.assign({}, ...inside) });
 }"""
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 
-import { SENSOR, checkSensor, samplesPerReading } from "../../crowdml/web/sensor.js";
+import { SENSOR, checkSensor, samplesPerReading } from "../../crowdml/web/protocol/sensor.js";
 import { SENSORS, SensorError, sensorOf, sourceOf } from "../../crowdml/web/sensors/index.js";
 import * as light from "../../crowdml/web/sensors/light.js";
 import * as motion from "../../crowdml/web/sensors/motion.js";

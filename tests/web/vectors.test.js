@@ -1,14 +1,14 @@
 /** Reproduce every vector that the Python package wrote. */
 
 import assert from "node:assert/strict";
-import { requireSuccessor } from "../../crowdml/web/agreement.js";
-import { decodeParameters } from "../../crowdml/web/codec.js";
-import { FEATURES } from "../../crowdml/web/columns.js";
-import { errorInWords, estimateInWords, probabilityInWords, significant } from "../../crowdml/web/figures.js";
-import { boundFeatures, checkTarget, targetOf } from "../../crowdml/web/features.js";
-import { chooseGrid, quantize, sensitivitySteps } from "../../crowdml/web/grid.js";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
+import { requireSuccessor } from "../../crowdml/web/device/agreement.js";
+import { boundFeatures, checkTarget, targetOf } from "../../crowdml/web/privacy/features.js";
+import { chooseGrid, quantize, sensitivitySteps } from "../../crowdml/web/privacy/grid.js";
+import { decodeParameters } from "../../crowdml/web/protocol/codec.js";
+import { FEATURES } from "../../crowdml/web/protocol/columns.js";
+import { errorInWords, estimateInWords, probabilityInWords, significant } from "../../crowdml/web/protocol/figures.js";
 
 import {
   Agreement,
@@ -37,13 +37,13 @@ import {
   write,
 } from "../../crowdml/web/index.js";
 import { translator } from "../../crowdml/web/page/translate.js";
-import { Choice } from "../../crowdml/web/mechanisms/choice.js";
-import { Codebook, inWholeNumbers } from "../../crowdml/web/mechanisms/codebook.js";
-import { DirectionMechanism } from "../../crowdml/web/mechanisms/direction_mechanism.js";
-import { GAUSSIAN, LAPLACE } from "../../crowdml/web/mechanisms/laws.js";
-import { NoiseMechanism } from "../../crowdml/web/mechanisms/noise_mechanism.js";
-import { SENSOR } from "../../crowdml/web/sensor.js";
-import { epsilonOf, lossBound } from "../../crowdml/web/zcdp.js";
+import { Choice } from "../../crowdml/web/privacy/choice.js";
+import { Codebook, inWholeNumbers } from "../../crowdml/web/privacy/codebook.js";
+import { DirectionMechanism } from "../../crowdml/web/privacy/direction_mechanism.js";
+import { GAUSSIAN, LAPLACE } from "../../crowdml/web/privacy/laws.js";
+import { NoiseMechanism } from "../../crowdml/web/privacy/noise_mechanism.js";
+import { epsilonOf, lossBound } from "../../crowdml/web/privacy/zcdp.js";
+import { SENSOR } from "../../crowdml/web/protocol/sensor.js";
 import { GivenChance, asNumber, vectors } from "./vectors.js";
 
 /** @type {Record<string, (input: any, output: any) => void | Promise<void>>} */
@@ -295,7 +295,7 @@ async function noisy(input, output) {
     mistakes: () => input.mistakes,
     meanGradient: () => Float64Array.from(input.g),
   };
-  const minibatch = /** @type {import("../../crowdml/web/minibatch.js").Minibatch} */ (
+  const minibatch = /** @type {import("../../crowdml/web/privacy/minibatch.js").Minibatch} */ (
     /** @type {unknown} */ (looked)
   );
   const chance = new GivenChance(input.noise, input.draws);

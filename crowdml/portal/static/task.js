@@ -1,8 +1,8 @@
 // Keep the page of a task live: its numbers and pictures follow the server's events.
 // Without this script, everything on the page can be read.
 
-import { errorInWords } from "../web/figures.js";
 import { language, say } from "../web/page/say.js";
+import { errorInWords } from "../web/protocol/figures.js";
 
 const article = document.querySelector("article[data-task]");
 const SOON_MS = 2000; // between the first rounds of pictures,

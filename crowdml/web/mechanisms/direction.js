@@ -1,9 +1,9 @@
 /** Define the mechanism `direction` of a task. */
 
-import { shown as rounded, times } from "../figures.js";
 import { phrase } from "../phrase.js";
-import { EPSILON, fail, integer, oneOf, section } from "../schema.js";
-import { DirectionMechanism, KIND, lossOf } from "./direction_mechanism.js";
+import { DirectionMechanism, KIND, lossOf } from "../privacy/direction_mechanism.js";
+import { shown as rounded, times } from "../protocol/figures.js";
+import { EPSILON, fail, integer, oneOf, section } from "../protocol/schema.js";
 
 /**
  * @import {

@@ -1,11 +1,11 @@
 /** Define the mechanisms `gaussian` and `laplace` of a task. */
 
-import { decodeGradient } from "../codec.js";
-import { countOf } from "../figures.js";
 import { phrase } from "../phrase.js";
-import { EPSILON, fail, number, oneOf, section } from "../schema.js";
-import { GAUSSIAN, LAPLACE } from "./laws.js";
-import { KIND, NoiseMechanism, lossOf } from "./noise_mechanism.js";
+import { GAUSSIAN, LAPLACE } from "../privacy/laws.js";
+import { KIND, NoiseMechanism, lossOf } from "../privacy/noise_mechanism.js";
+import { decodeGradient } from "../protocol/codec.js";
+import { countOf } from "../protocol/figures.js";
+import { EPSILON, fail, number, oneOf, section } from "../protocol/schema.js";
 
 /**
  * @import {

@@ -1,6 +1,6 @@
 /** Define linear classifiers, which predict argmax_k w_k'x, ties to the lowest k. */
 
-import { at, root } from "../features.js";
+import { at, root } from "../privacy/features.js";
 import { LinearModel } from "./linear.js";
 
 /**

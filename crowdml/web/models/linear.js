@@ -1,6 +1,6 @@
 /** Define linear models: scores s = W x, then a loss of the scores. */
 
-import { at, lengthOf, root } from "../features.js";
+import { at, lengthOf, root } from "../privacy/features.js";
 
 /** @import { MeanGradient, Norm } from "../types.js" */
 

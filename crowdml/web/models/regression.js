@@ -1,6 +1,6 @@
 /** Predict a real target by linear regression: squared loss (ridge) and Huber loss. */
 
-import { at } from "../features.js";
+import { at } from "../privacy/features.js";
 import { LinearModel } from "./linear.js";
 
 /**

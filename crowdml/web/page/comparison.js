@@ -6,8 +6,8 @@ import { any, complain, count, element, epsilon, make, number, put, row, time } 
 import { say } from "./say.js";
 
 /** @import { Device } from "../index.js" */
-/** @import { PrivacyPromise } from "../promise.js" */
-/** @import { Terms } from "../terms.js" */
+/** @import { PrivacyPromise } from "../protocol/promise.js" */
+/** @import { Terms } from "../protocol/terms.js" */
 
 export class Comparison {
   #device;

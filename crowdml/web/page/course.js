@@ -4,7 +4,7 @@ import { forYou, sharesOverTime } from "../index.js";
 import { make } from "./elements.js";
 import { say } from "./say.js";
 
-/** @import { Terms } from "../terms.js" */
+/** @import { Terms } from "../protocol/terms.js" */
 /** @import { Sent } from "../types.js" */
 
 const SVG = "http://www.w3.org/2000/svg";

@@ -2,7 +2,7 @@
 
 import { isTypedIn } from "../sensors/index.js";
 
-/** @import { Terms } from "../terms.js" */
+/** @import { Terms } from "../protocol/terms.js" */
 
 /**
  * Return the seconds until a check-in is full; undefined where numbers are typed in.

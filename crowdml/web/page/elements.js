@@ -1,9 +1,9 @@
 /** Find the page's elements by their ids, and write numbers as people read them. */
 
-import { shown } from "../figures.js";
+import { shown } from "../protocol/figures.js";
 import { language, phraseOf, say } from "./say.js";
 
-/** @import { PrivacyPromise } from "../promise.js" */
+/** @import { PrivacyPromise } from "../protocol/promise.js" */
 /** @import { Phrase } from "../types.js" */
 
 /**

@@ -1,7 +1,7 @@
 /** Show every check-in that was sent, byte for byte, beside the true values of this session. */
 
-import { countOf, probabilityInWords } from "../figures.js";
 import { eventKindOf } from "../index.js";
+import { countOf, probabilityInWords } from "../protocol/figures.js";
 import { any, make, put, row } from "./elements.js";
 import { language, say } from "./say.js";
 

@@ -1,10 +1,10 @@
 /** Try a task's model; what is entered or sensed stays in this browser. */
 
-import { makeFeatures } from "../columns.js";
-import { probabilityInWords, significant } from "../figures.js";
+import { Sensing, featuresOf } from "../device/sensing.js";
 import { MODELS } from "../models/index.js";
 import { phrase } from "../phrase.js";
-import { Sensing, featuresOf } from "../sensing.js";
+import { makeFeatures } from "../protocol/columns.js";
+import { probabilityInWords, significant } from "../protocol/figures.js";
 import { isTypedIn, missing, sourceOf } from "../sensors/index.js";
 import { language, phraseOf, say } from "./say.js";
 

@@ -1,6 +1,6 @@
 /** What a page gives to a device. */
 
-import type { Waiting } from "../waiting.js";
+import type { Waiting } from "../device/waiting.js";
 import type { Chance, Draw } from "./chance.js";
 import type { Limits } from "./memory.js";
 import type { Transport, TransportOptions } from "./network.js";

@@ -1,10 +1,10 @@
 /** How samples are hidden, what that costs, and who reads it. */
 
-import type { Loss } from "../loss.js";
-import type { Minibatch } from "../minibatch.js";
 import type { LinearModel } from "../models/linear.js";
-import type { PrivacyPromise } from "../promise.js";
-import type { Terms } from "../terms.js";
+import type { Loss } from "../privacy/loss.js";
+import type { Minibatch } from "../privacy/minibatch.js";
+import type { PrivacyPromise } from "../protocol/promise.js";
+import type { Terms } from "../protocol/terms.js";
 import type { Chance } from "./chance.js";
 import type { Norm } from "./model.js";
 import type { Phrase } from "./phrase.js";

@@ -1,6 +1,6 @@
 /** What a device remembers. */
 
-import type { Ledger } from "../ledger.js";
+import type { Ledger } from "../privacy/ledger.js";
 import type { Chance } from "./chance.js";
 import type { CheckinEvent, CheckinKey } from "./mechanism.js";
 import type { Rows } from "./model.js";
@@ -28,7 +28,7 @@ export interface Identity extends Agreed {
   task: string;
   token: string;
   ended: End | null;
-  /** A random name, known to this browser alone, for what the device has sent: see `record.js`. */
+  /** A random name, known to this browser alone, for what the device has sent: see `device/storage/record.js`. */
   record: string;
 }
 

@@ -1,6 +1,6 @@
 /** What a device and its server send to each other. */
 
-import type { ANSWER, CHECKOUT, ENROLLED, TASK } from "../transport.js";
+import type { ANSWER, CHECKOUT, ENROLLED, TASK } from "../device/network/transport.js";
 
 export type TaskView = ReturnType<typeof TASK>;
 

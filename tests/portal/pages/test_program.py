@@ -130,9 +130,12 @@ def test_the_page_and_the_list_are_of_the_files_that_are_served(portal: Portal) 
             for _, path in (line.split("  ") for line in listed.splitlines())
         }
     assert [f"{sha256}  {path}" for path, sha256 in served.items()] == listed.splitlines()
-    assert {"web/device.js", "web/chance.js", "web/page/main.js", "web/page/worker.js"} <= set(
-        served
-    )
+    assert {
+        "web/device/device.js",
+        "web/privacy/chance.js",
+        "web/page/main.js",
+        "web/page/worker.js",
+    } <= set(served)
     for path, sha256 in served.items():
         assert path in shown
         assert sha256 in shown

@@ -141,9 +141,9 @@ def test_its_record() -> None:
 
 def test_a_clone_gives_nothing_else_away(tmp_path: Path) -> None:
     """A server that was started in the package's folder keeps its database and its key there."""
-    for name in ("__init__.py", "crowdml.db", "crowdml-key.pem", "pilot.csv", "web/device.js"):
+    for name in ("__init__.py", "crowdml.db", "crowdml-key.pem", "pilot.csv", "web/index.js"):
         file = tmp_path / "crowdml" / name
         file.parent.mkdir(exist_ok=True)
         file.touch()
     files = dict(package_files(tmp_path / "crowdml", distribution("crowdml")))
-    assert set(files) == {"crowdml/__init__.py", "crowdml/web/device.js"}
+    assert set(files) == {"crowdml/__init__.py", "crowdml/web/index.js"}

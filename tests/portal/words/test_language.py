@@ -34,7 +34,7 @@ CLASS = re.compile(r"class (\w+) extends (\w+)")
 MADE_OF_VALUES = {
     "LEFT.template": set[str](),
     "ended": set[str](),
-    "outcome": set(re.findall(r': "([^"]+)"', (WEB / "outcome.js").read_text())),
+    "outcome": set(re.findall(r': "([^"]+)"', (WEB / "device" / "outcome.js").read_text())),
     "String(": set[str](),
     "template": set[str](),
     "text": set[str](),
