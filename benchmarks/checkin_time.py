@@ -30,7 +30,7 @@ import { readFileSync } from "node:fs";
 const { MODELS, Minibatch, Chance } = await import(WEB + "/index.js");
 const { DirectionMechanism } = await import(WEB + "/privacy/direction_mechanism.js");
 const { k, runs, pairs } = JSON.parse(readFileSync(0, "utf8"));
-const place = { number: 1, seed: [1, 2], lot: 2 ** 32 - 1 };
+const place = { number: 1, seed: [1, 2], roleWord: 2 ** 32 - 1 };
 const chance = new Chance();
 const sides = pairs.flat().map((side) => {
   const [C, D] = [side.n_classes, side.n_features];

@@ -29,7 +29,7 @@ def test_a_label_and_movement_make_a_check_in(browse: Browse, server: Portal) ->
     page = browse(server, "phone-light")
     participant = running(page, server, "shaken")
     participant.says("Nothing is read until you answer.")
-    expect(page.locator("#thinks")).to_have_text("after your answer")
+    expect(page.locator("#model-guess")).to_have_text("after your answer")
     expect(page.locator("#signal-text")).to_have_text("No readings yet.")
     participant.shake(0.8)
     assert participant.collected() == 0
@@ -40,7 +40,7 @@ def test_a_label_and_movement_make_a_check_in(browse: Browse, server: Portal) ->
     participant.says("Collecting: Walking.")
     participant.shake(0.5)
     expect(page.locator("#signal-text")).to_contain_text("m/s²")
-    expect(page.locator("#thinks")).to_have_text("no guess yet")
+    expect(page.locator("#model-guess")).to_have_text("no guess yet")
     inspect(page, "collecting")
     participant.tap("Pause")
     _check_what_was_sent(participant)

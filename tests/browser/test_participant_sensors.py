@@ -157,7 +157,7 @@ def test_nothing_is_read_before_the_first_answer(
         page.wait_for_timeout(500)
         assert page.evaluate("starts") == [], visit
         expect(participant.button("Pause")).to_be_hidden()
-        expect(page.locator("#thinks")).to_have_text("after your answer")
+        expect(page.locator("#model-guess")).to_have_text("after your answer")
         expect(page.locator("#signal-text")).to_have_text("No readings yet.")
         assert page.evaluate("starts") == [], visit
         participant.tap("Walking")

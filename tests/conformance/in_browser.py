@@ -146,7 +146,7 @@ SUBJECT = """async ([batch, cost]) => {
             if (device.ended?.code === "copied") return "copied";
             if (device.ended !== null) return device.identity.ended ? "revoked" : "task finished";
             if (device.wait) return HELD[device.waitsFor];
-            if (samples >= batch && (await device.limited())) return "at the limit";
+            if (samples >= batch && (await device.isAtLimit())) return "at the limit";
             return (await device.pending()) ? "waiting" : "collecting";
         },
     };

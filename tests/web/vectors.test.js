@@ -184,7 +184,7 @@ function adversaries(input, output) {
   const { size } = model;
   const share = { evaluators: 0, counters: 0, epsilon: 1, closest: 1, scale: 1, batch: 1 };
   const mechanism = new DirectionMechanism({ ...share, directions: 2, size, nClasses, regularization });
-  const place = { number: 1, seed: /** @type {const} */ ([1, 2]), lot: 0 };
+  const place = { number: 1, seed: /** @type {const} */ ([1, 2]), roleWord: 0 };
   const slopes = watched(model, "slopes", (found) => found.forEach(assertQuick));
   const scores = watched(Codebook.prototype, "scores", (_, whole) => {
     assert.deepEqual(Array.from(whole), output.whole, "the loop reads whole numbers");

@@ -10,7 +10,7 @@ import { Exchange } from "./exchange.js";
 import { sameAgreement } from "./membership.js";
 import { HttpTransport, serverRoot } from "./network/transport.js";
 import { Outcome } from "./outcome.js";
-import { alone } from "./storage/lock.js";
+import { withLock } from "./storage/lock.js";
 import { DeviceStore } from "./storage/store.js";
 
 /** @import { Identity, Kept, Options, JoinOptions, Readings } from "../types.js" */
@@ -40,7 +40,7 @@ export class Device extends Exchange {
   static async join(task, options = {}) {
     const url = serverRoot(options.url);
     const device = await Device.#load(url, task, options, (store) =>
-      alone(store.name, async () => {
+      withLock(store.name, async () => {
         const known = await store.identity();
         if (known) return known;
         const transport = options.transport ?? new HttpTransport(url, task, options);
@@ -106,13 +106,18 @@ export class Device extends Exchange {
     return this.store.history();
   }
 
+  /** Return what is kept of the task for times without a network. */
+  readKept() {
+    return this.store.readKept();
+  }
+
   /**
-   * Return what is kept of the task for times without a network, after adding `more`.
+   * Keep more of the task, and return everything that is kept.
    *
-   * @param {Kept} [more]
+   * @param {Kept} more
    */
-  kept(more) {
-    return this.store.kept(more);
+  updateKept(more) {
+    return this.store.updateKept(more);
   }
 
   /** Samples in the buffer. */

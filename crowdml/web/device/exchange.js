@@ -33,7 +33,7 @@ class CopyFound extends Error {}
 
 export class Exchange extends Membership {
   /** Whether terms and limits have no room for another minibatch. */
-  async limited() {
+  async isAtLimit() {
     try {
       await this.#approve(this.terms.collection.batch);
       return await this.#fulfilled();
@@ -45,12 +45,12 @@ export class Exchange extends Membership {
 
   /** Send the check-in that waits, then check in a full minibatch, if the time has come. */
   sync() {
-    return this.alone(() => this.#sync());
+    return this.withLock(() => this.#sync());
   }
 
   /** Send what may be sent now, without waiting any longer. */
   retry() {
-    return this.alone(() => {
+    return this.withLock(() => {
       this.waiting.clear();
       return this.#sync();
     });

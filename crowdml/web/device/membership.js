@@ -7,7 +7,7 @@ import { checkLimits } from "../privacy/ledger.js";
 import { Agreement, requireSuccessor } from "./agreement.js";
 import { readTerms } from "./enrolment.js";
 import { HttpTransport } from "./network/transport.js";
-import { alone } from "./storage/lock.js";
+import { withLock } from "./storage/lock.js";
 import { Waiting } from "./waiting.js";
 
 /** @import { DeviceStore, End, Identity, Limits, Options, Phrase } from "../types.js" */
@@ -84,7 +84,7 @@ export class Membership extends EventTarget {
    * @param {string} termsSha256 The hash of what was shown.
    */
   agree(termsSha256) {
-    return this.alone(async () => {
+    return this.withLock(async () => {
       const { terms, termsSha256: found } = await this.currentTerms();
       if (termsSha256 !== found) {
         throw new TermsChanged(
@@ -104,7 +104,7 @@ export class Membership extends EventTarget {
   /** @param {Limits} limits */
   setLimits(limits) {
     const checked = checkLimits(limits);
-    return this.alone(() => this.#remember((identity) => ({ ...identity, limits: checked })));
+    return this.withLock(() => this.#remember((identity) => ({ ...identity, limits: checked })));
   }
 
   /**
@@ -113,7 +113,7 @@ export class Membership extends EventTarget {
    * @param {{erase?: boolean}} [options]
    */
   leave({ erase = true } = {}) {
-    return this.alone(async () => {
+    return this.withLock(async () => {
       if (this.#gone) return;
       await this.refresh().catch(() => undefined); // leaving works without reading
       const { token, ended } = this.#identity;
@@ -141,8 +141,8 @@ export class Membership extends EventTarget {
   }
 
   /** @protected @type {<T>(action: () => Promise<T>) => Promise<T>} */
-  alone(action) {
-    return alone(this.store.name, action);
+  withLock(action) {
+    return withLock(this.store.name, action);
   }
 
   /** Read what another tab may have changed; a device that has left stays left. @protected */

@@ -1,8 +1,8 @@
 /** Show old and new terms side by side: what would change if the participant agreed. */
 
 import { lossOf } from "../index.js";
-import { secondsOf } from "./effort.js";
-import { any, complain, count, element, epsilon, make, number, put, row, time } from "./elements.js";
+import { secondsPerCheckin } from "./collection_time.js";
+import { byId, count, durationText, element, epsilon, make, number, put, row, showError } from "./elements.js";
 import { say } from "./say.js";
 
 /** @import { Device } from "../index.js" */
@@ -28,16 +28,16 @@ export class Comparison {
         await device.setLimits({ ...device.identity.limits, perSample: terms.loss.total });
         agreed();
       } catch (error) {
-        complain(error);
+        showError(error);
       }
     });
-    any("look-again").addEventListener("click", () => this.render());
+    byId("look-again").addEventListener("click", () => this.render());
   }
 
   async render() {
     this.#agree.disabled = true;
-    any("private-no-more").hidden = true;
-    any("look-again").hidden = true;
+    byId("private-no-more").hidden = true;
+    byId("look-again").hidden = true;
     try {
       const { terms, termsSha256 } = await this.#device.currentTerms();
       const old = flatten(JSON.parse(this.#device.terms.text));
@@ -46,7 +46,7 @@ export class Comparison {
       const rows = (/** @type {boolean} */ same) =>
         names
           .filter((name) => (old.get(name) === asked.get(name)) === same)
-          .map((name) => row(name, words(old.get(name)), words(asked.get(name))));
+          .map((name) => row(name, valueText(old.get(name)), valueText(asked.get(name))));
       const { perDevice } = this.#device.identity.limits;
       const sent = (await this.#device.ledger()).events.map(lossOf);
       // Compare the same number of check-ins, unless the terms fix the number.
@@ -55,32 +55,32 @@ export class Comparison {
         each.promise(each.collection.checkins ?? allowed, sent);
       const after = promised(terms);
       const sentences = [
-        ...privacy(promised(this.#device.terms), after),
-        ...changes(this.#device.terms, terms),
+        ...privacyTexts(promised(this.#device.terms), after),
+        ...changeTexts(this.#device.terms, terms),
       ];
-      any("changes").replaceChildren(...sentences.map((sentence) => make("li", sentence)));
-      any("changed").replaceChildren(...rows(false));
-      any("unchanged").replaceChildren(...rows(true));
+      byId("changes").replaceChildren(...sentences.map((sentence) => make("li", sentence)));
+      byId("changed").replaceChildren(...rows(false));
+      byId("unchanged").replaceChildren(...rows(true));
       put("new-sha256", termsSha256);
       put("new-terms", terms.text);
       this.#shown = termsSha256;
       // The device refuses such terms, so do not offer to agree to them.
       const refused = this.#device.terms.private && !terms.private;
-      any("private-no-more").hidden = !refused;
-      any("limit-part").hidden = this.#agree.hidden = refused;
+      byId("private-no-more").hidden = !refused;
+      byId("limit-part").hidden = this.#agree.hidden = refused;
       this.#agree.disabled = refused;
     } catch (error) {
-      any("look-again").hidden = false;
-      complain(error);
+      byId("look-again").hidden = false;
+      showError(error);
     }
   }
 }
 
 /** @type {(old: Terms, asked: Terms) => Generator<string, void, unknown>} */
-function* changes(old, asked) {
+function* changeTexts(old, asked) {
   /** @type {[string, (terms: Terms) => unknown][]} */
   const facts = [
-    [say("Time for a check-in"), (terms) => time(secondsOf(terms) ?? 0)],
+    [say("Time for a check-in"), (terms) => durationText(secondsPerCheckin(terms) ?? 0)],
     [say("Who asks"), (terms) => terms.owner],
     [say("How to reach them"), (terms) => terms.contact],
     [say("What the model is for"), (terms) => terms.purpose],
@@ -102,7 +102,7 @@ function* changes(old, asked) {
 }
 
 /** @type {(before: PrivacyPromise, after: PrivacyPromise) => Generator<string, void, unknown>} */
-function* privacy(before, after) {
+function* privacyTexts(before, after) {
   const [was, is] = [before.whom === "person", after.whom === "person"];
   if (was && !is) yield say("The promise would be for single samples, no longer for all of it.");
   if (is && !was) yield say("The promise would cover everything that you contribute, not only single samples.");
@@ -135,7 +135,7 @@ function flatten(value, path = "") {
  *
  * @param {string | undefined} json
  */
-function words(json) {
+function valueText(json) {
   const value = JSON.parse(json ?? "null") ?? "–";
   if (typeof value === "number") return number(value, 9);
   return Array.isArray(value) ? value.join(", ") : String(value);

@@ -1,26 +1,26 @@
 /** Ask for consent: the device keeps exactly the text on the page, and no other. */
 
-import { Device, Terms, TermsChanged, limitsOf, startPhrase, termsHash } from "../index.js";
 import { Rejected } from "../errors.js";
+import { Device, Terms, TermsChanged, limitsOf, startPhrase, termsHash } from "../index.js";
 import { isTypedIn, missing, sourceOf } from "../sensors/index.js";
-import { secondsOf } from "./effort.js";
-import { any, complain, count, element, epsilon, put, putAll, showLevel, time } from "./elements.js";
+import { secondsPerCheckin } from "./collection_time.js";
+import { byId, count, durationText, element, epsilon, put, putAll, showError, showLevel } from "./elements.js";
 import { say } from "./say.js";
 
 /** @param {string} task */
 export async function consent(task) {
   const { text, termsSha256 } = await readText();
   // Nobody can agree to a task that has ended.
-  if (any("consent-form").hidden) return new Promise(() => undefined);
+  if (byId("consent-form").hidden) return new Promise(() => undefined);
   const terms = Terms.parse(text);
   const { start } = terms.model;
-  any("start-said").hidden = !start;
+  byId("start-said").hidden = !start;
   if (start) put("start-said", say(startPhrase(start)));
   const invite = fillInvite();
   const sensor = terms.features.sensor ?? { kind: "" };
-  const source = isTypedIn(sensor) ? undefined : await present(sensor.kind);
+  const source = isTypedIn(sensor) ? undefined : await requireSensor(sensor.kind);
   const agree = element("agree", HTMLButtonElement);
-  const checkins = field("checkins");
+  const checkins = findInput("checkins");
   const usual = terms.promise().checkins;
   const allowed = () => Math.max(1, Math.floor(checkins?.valueAsNumber || usual));
   const show = () => showLoss(terms, allowed());
@@ -32,10 +32,10 @@ export async function consent(task) {
   agree.disabled = false;
   put("loading", "");
   return new Promise((resolve) => {
-    any("consent-form").addEventListener("submit", async (event) => {
+    byId("consent-form").addEventListener("submit", async (event) => {
       event.preventDefault();
       agree.disabled = true;
-      any("trouble").hidden = true;
+      byId("trouble").hidden = true;
       try {
         // Before anything else: phones ask for the sensor only directly after a tap.
         await source?.ask?.();
@@ -55,7 +55,7 @@ export async function consent(task) {
           return;
         }
         const changed = error instanceof TermsChanged;
-        complain(changed ? say("The terms have changed. Load this page again to see them.") : error);
+        showError(changed ? say("The terms have changed. Load this page again to see them.") : error);
       }
     });
   });
@@ -67,15 +67,15 @@ export async function consent(task) {
  *
  * @param {string} kind
  */
-async function present(kind) {
+async function requireSensor(kind) {
   try {
     const source = sourceOf(kind);
     const computer = !matchMedia("(any-pointer: coarse)").matches;
     if (computer && source.present && !(await source.present())) throw missing(source);
     return source;
   } catch (error) {
-    any("no-sensor").hidden = false;
-    any("consent-form").hidden = true;
+    byId("no-sensor").hidden = false;
+    byId("consent-form").hidden = true;
     for (const limit of document.querySelectorAll(".limit")) limit.remove();
     throw error;
   }
@@ -91,9 +91,9 @@ function showLoss(terms, checkins) {
   putAll("leaves-said", promise.whatLeaves);
   putAll("lose-short", promise.lostInShort);
   putAll("lose-said", promise.whatIsLost);
-  const seconds = secondsOf(terms);
+  const seconds = secondsPerCheckin(terms);
   if (seconds && document.getElementById("time-in-all")) {
-    put("time-in-all", time(seconds * checkins));
+    put("time-in-all", durationText(seconds * checkins));
     put("n-in-all", count(checkins));
   }
 }
@@ -103,13 +103,13 @@ function showLoss(terms, checkins) {
  * on a phone: the QR code cannot contain it, because the server that draws it never sees the code.
  */
 function fillInvite() {
-  const invite = field("invite");
+  const invite = findInput("invite");
   // Keep a code that was typed in before this script ran.
   const code = new URLSearchParams(location.hash.slice(1)).get("invite");
   if (invite && code) {
     invite.value = code;
     put("no-sensor-invite", code);
-    any("no-sensor-invited").hidden = false;
+    byId("no-sensor-invited").hidden = false;
   }
   return invite;
 }
@@ -121,22 +121,22 @@ function fillInvite() {
  */
 function markInvite(invite, wrong) {
   put("invite-wrong", wrong);
-  any("invite-wrong").hidden = !wrong;
+  byId("invite-wrong").hidden = !wrong;
   invite.setAttribute("aria-invalid", String(Boolean(wrong)));
   if (wrong) invite.setAttribute("aria-describedby", "invite-wrong");
   else invite.removeAttribute("aria-describedby");
 }
 
 /** @type {(id: string) => HTMLInputElement | null} */
-function field(id) {
+function findInput(id) {
   const found = document.getElementById(id);
   return found instanceof HTMLInputElement ? found : null;
 }
 
 async function readText() {
-  const text = any("terms-text").textContent ?? "";
+  const text = byId("terms-text").textContent ?? "";
   const termsSha256 = await termsHash(text);
-  if (termsSha256 !== any("page").dataset["sha256"]) {
+  if (termsSha256 !== byId("page").dataset["sha256"]) {
     throw new TermsChanged("the terms on this page do not have the hash beside them. Do not join.");
   }
   put("terms-checked", say("Computed by this browser from the text below: they match."));

@@ -6,7 +6,7 @@ import { say } from "./say.js";
 
 /** @import { Device } from "../index.js" */
 
-const SECONDS = 30;
+const REFRESH_SECONDS = 30;
 
 export class CrowdModel {
   #device;
@@ -28,13 +28,13 @@ export class CrowdModel {
 
   async refresh() {
     if (performance.now() < this.#next) return false;
-    this.#next = performance.now() + SECONDS * 1000;
+    this.#next = performance.now() + REFRESH_SECONDS * 1000;
     this.#w = await this.#device.parameters();
     return true;
   }
 
   /** @param {Float64Array} x */
-  thinks(x) {
+  predictionText(x) {
     const w = this.#w;
     if (!w || w.every((value) => value === 0)) return say("no guess yet");
     const { norm } = this.#device.terms.mechanism();

@@ -18,7 +18,7 @@ export function element(id, kind) {
 }
 
 /** @param {string} id */
-export const any = (id) => element(id, HTMLElement);
+export const byId = (id) => element(id, HTMLElement);
 
 /** @param {string} id */
 export const input = (id) => element(id, HTMLInputElement);
@@ -29,7 +29,7 @@ export const input = (id) => element(id, HTMLInputElement);
  * @type {(id: string, text: string) => void}
  */
 export function put(id, text) {
-  const found = any(id);
+  const found = byId(id);
   if (found.textContent !== text) found.textContent = text;
 }
 
@@ -55,19 +55,19 @@ let view = "consent";
 const outside = document.querySelectorAll("header a, header ~ main > article > p > a");
 
 /** @param {string} name */
-export function show(name) {
+export function showView(name) {
   if (name === view) return;
   view = name;
-  for (const part of document.querySelectorAll("[data-views]")) {
-    if (!(part instanceof HTMLElement)) continue;
-    part.hidden = !part.dataset["views"]?.split(" ").includes(name);
+  for (const section of document.querySelectorAll("[data-views]")) {
+    if (!(section instanceof HTMLElement)) continue;
+    section.hidden = !section.dataset["views"]?.split(" ").includes(name);
   }
   // A stray tap must not end collecting, so links to other pages open in a new tab.
   for (const link of outside) {
     if (link instanceof HTMLAnchorElement) link.target = name === "part" ? "_blank" : "";
   }
   document.body.classList.toggle("busy", name === "part");
-  any(`${name}-title`).focus();
+  byId(`${name}-title`).focus();
 }
 
 /** @type {(value: number, digits: number) => string} */
@@ -86,7 +86,7 @@ export const epsilon = (value) =>
 /** @type {(id: string, promise: PrivacyPromise) => void} */
 export function showLevel(id, { level: { key, pill } }) {
   put(id, say(pill));
-  any(id).className = `level level-${key}`;
+  byId(id).className = `level level-${key}`;
 }
 
 /**
@@ -97,7 +97,7 @@ export function showLevel(id, { level: { key, pill } }) {
 export function putAll(id, phrases) {
   const paragraphs = phrases.map((phrase) => make("p", say(phrase)));
   const texts = paragraphs.map(({ textContent }) => textContent).join("");
-  if (any(id).textContent !== texts) any(id).replaceChildren(...paragraphs);
+  if (byId(id).textContent !== texts) byId(id).replaceChildren(...paragraphs);
 }
 
 /**
@@ -106,7 +106,7 @@ export function putAll(id, phrases) {
  *
  * @param {number} seconds
  */
-export function time(seconds) {
+export function durationText(seconds) {
   const amount = (/** @type {number} */ n, /** @type {string} */ unit) =>
     n.toLocaleString(language, { style: "unit", unit, unitDisplay: "long" });
   const minutes = Math.round(seconds / 60);
@@ -121,8 +121,8 @@ export function time(seconds) {
 }
 
 /** @param {unknown} error */
-export function complain(error) {
+export function showError(error) {
   put("trouble", say(phraseOf(error)));
-  any("trouble").hidden = false;
+  byId("trouble").hidden = false;
   put("loading", "");
 }

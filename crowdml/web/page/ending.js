@@ -1,7 +1,7 @@
 /** Show the end of a task: what was learnt, the participant's part, the model to try and to keep. */
 
-import { Unreachable, errorNow, publicResults, describeContribution } from "../index.js";
-import { any, complain, element, put } from "./elements.js";
+import { Unreachable, describeContribution, errorNow, publicResults } from "../index.js";
+import { byId, element, put, showError } from "./elements.js";
 import { say } from "./say.js";
 import { predict } from "./trial.js";
 
@@ -9,7 +9,7 @@ import { predict } from "./trial.js";
 /** @import { Kept, PublicResults, Sent } from "../types.js" */
 
 /** Milliseconds until the server is asked again, while there are no results. */
-const RETRY = 60_000;
+const RETRY_MS = 60_000;
 
 export class Ending {
   #device;
@@ -18,30 +18,30 @@ export class Ending {
   #kept = {};
   #asked = false;
   #unreachable = false;
-  #goesOn;
+  #onReopened;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #retry;
 
   /**
    * @param {Device} device
-   * @param {() => void} goesOn Called if the task has not ended, or goes on again.
+   * @param {() => void} onReopened Called if the task has not ended, or goes on again.
    */
-  constructor(device, goesOn) {
+  constructor(device, onReopened) {
     this.#device = device;
-    this.#goesOn = goesOn;
+    this.#onReopened = onReopened;
     this.#form.addEventListener("submit", (event) => {
       event.preventDefault();
-      predict(this.#form, any("prediction"), () => this.#model());
+      predict(this.#form, byId("prediction"), () => this.#model());
     });
-    any("keep").addEventListener("click", () => this.#keep().catch(complain));
+    byId("keep").addEventListener("click", () => this.#keep().catch(showError));
     addEventListener("online", () => {
-      if (this.#asked) this.#show().catch(complain);
+      if (this.#asked) this.#show().catch(showError);
     });
   }
 
   /** @param {readonly Sent[]} history */
   async render(history) {
-    this.#kept = await this.#device.kept();
+    this.#kept = await this.#device.readKept();
     this.#write(history);
     if (this.#asked) return;
     this.#asked = true;
@@ -54,7 +54,7 @@ export class Ending {
     await this.#ask();
     this.#write(await this.#device.history());
     if (this.#kept.results) return;
-    this.#retry = setTimeout(() => this.#show().catch(complain), RETRY);
+    this.#retry = setTimeout(() => this.#show().catch(showError), RETRY_MS);
   }
 
   /** Ask the server for the results; without a network, the page keeps the earlier ones. */
@@ -62,9 +62,9 @@ export class Ending {
     try {
       const { url, task } = this.#device.identity;
       const results = await publicResults(url, task);
-      this.#kept = await this.#device.kept({ results });
+      this.#kept = await this.#device.updateKept({ results });
       this.#unreachable = false;
-      if (!results.final) this.#goesOn();
+      if (!results.final) this.#onReopened();
     } catch (error) {
       if (!(error instanceof Unreachable)) throw error;
       this.#unreachable = true;
@@ -77,11 +77,11 @@ export class Ending {
     const mine = history.flatMap(({ version }) => version ?? []).sort((a, b) => a - b);
     const became = results ? describeContribution(mine, results) : [];
     if (results?.version && became.length < 2) became.push(errorNow(results));
-    put("learnt", results ? learnt(results) : this.#waiting());
+    put("learnt", results ? learntText(results) : this.#waiting());
     put("became", became.map((each) => say(each)).join(" "));
     const nothing = results?.version === 0;
-    any("trial-card").hidden = any("keep-card").hidden = nothing;
-    any("keep").hidden = model !== undefined && results?.final !== false;
+    byId("trial-card").hidden = byId("keep-card").hidden = nothing;
+    byId("keep").hidden = model !== undefined && results?.final !== false;
     put("keep", model === undefined ? say("Keep it on this device") : say("Keep the newest one"));
     put("kept", model === undefined ? "" : say("It is on this device now, and you can try it without a network."));
   }
@@ -95,22 +95,22 @@ export class Ending {
   }
 
   async #keep() {
-    this.#kept = await this.#device.kept({ model: await this.#fetched() });
+    this.#kept = await this.#device.updateKept({ model: await this.#fetchModel() });
     this.#write(await this.#device.history());
-    any("kept").focus();
+    byId("kept").focus();
   }
 
   /** Return the newest model if there is a network, otherwise the model that was kept. */
   async #model() {
     try {
-      return await this.#fetched();
+      return await this.#fetchModel();
     } catch (error) {
       if (this.#kept.model === undefined) throw error;
       return this.#kept.model;
     }
   }
 
-  async #fetched() {
+  async #fetchModel() {
     const reply = await fetch(this.#form.dataset["model"] ?? "").catch(() => undefined);
     if (!reply?.ok) throw new Error(say("The model could not be loaded."));
     return reply.text();
@@ -118,7 +118,7 @@ export class Ending {
 }
 
 /** @param {PublicResults} results */
-function learnt({ version: n }) {
+function learntText({ version: n }) {
   if (!n) return say("It has learnt nothing yet.");
   return n === 1
     ? say("The crowd’s model has learnt from 1 check-in.")

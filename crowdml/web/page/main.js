@@ -1,19 +1,19 @@
 /** Run the participant's page, which makes a phone's browser a device. */
 
 import { Device, taskEnded } from "../index.js";
+import { renderForYou } from "./accuracy_chart.js";
 import { Budget } from "./budget.js";
 import { Comparison } from "./comparison.js";
 import { consent } from "./consent.js";
-import { renderForYou } from "./course.js";
-import { any, complain, element, put, show } from "./elements.js";
+import { byId, element, put, showError, showView } from "./elements.js";
 import { Ending } from "./ending.js";
 import { Panel } from "./panel.js";
-import { say } from "./say.js";
 import { Participation } from "./participation.js";
-import { SentList } from "./sent.js";
+import { say } from "./say.js";
+import { SentList } from "./sent_list.js";
 import { Signal } from "./signal.js";
 
-const task = any("page").dataset["task"] ?? "";
+const task = byId("page").dataset["task"] ?? "";
 
 // Without the service worker, the page works as well, but not offline.
 const join = new URL("../../join/", import.meta.url);
@@ -22,7 +22,7 @@ navigator.serviceWorker
   .then(() => navigator.serviceWorker.ready)
   .then(({ active }) => active?.postMessage("keep"))
   .catch(() => undefined);
-begin().catch(complain);
+begin().catch(showError);
 
 async function begin() {
   const known = await Device.open(task);
@@ -35,16 +35,16 @@ async function begin() {
  * @param {boolean} fresh Whether the participant has agreed just now.
  */
 async function takePart(device, fresh) {
-  const part = new Participation(device);
-  const panel = new Panel(part);
+  const participation = new Participation(device);
+  const panel = new Panel(participation);
   const sent = new SentList(device);
   const budget = new Budget(device, async () => {
     await refresh();
-    await part.sync();
+    await participation.sync();
   });
-  const ending = new Ending(device, () => part.goOn());
+  const ending = new Ending(device, () => participation.resumeReopened());
   const comparison = new Comparison(device, () => location.reload());
-  new Signal(part);
+  new Signal(participation);
   const agreed = device.termsSha256;
   let left = false;
   let compared = false;
@@ -54,26 +54,26 @@ async function takePart(device, fresh) {
     if (device.ended?.code === "left") return bye();
     // Another tab has agreed to other terms; the labels and numbers here belong to the old terms.
     if (device.termsSha256 !== agreed) return location.reload();
-    await part.weigh();
+    await participation.updateLimited();
     panel.count(await device.nSamples());
     const history = await device.history();
     sent.render(history);
     await budget.render();
     panel.render();
-    const over = device.ended ?? part.over;
+    const over = device.ended ?? participation.over;
     renderForYou(device.terms, history, over !== null);
     put("ended-why", over ? say(over.phrase) : "");
-    show(over ? "ended" : part.termsChanged ? "terms" : "part");
+    showView(over ? "ended" : participation.termsChanged ? "terms" : "part");
     if (over) await ending.render(history);
-    if (part.termsChanged && !over && !compared) {
+    if (participation.termsChanged && !over && !compared) {
       compared = true;
       await comparison.render();
     }
   });
-  part.addEventListener("update", () => refresh().catch(complain));
-  device.addEventListener("change", () => refresh().catch(complain));
+  participation.addEventListener("update", () => refresh().catch(showError));
+  device.addEventListener("change", () => refresh().catch(showError));
   const timer = setInterval(() => {
-    part.tick().catch(complain);
+    participation.tick().catch(showError);
     panel.tick();
   }, 1000);
 
@@ -85,37 +85,37 @@ async function takePart(device, fresh) {
     if (dialog.returnValue !== "leave") return;
     try {
       left = true;
-      await part.close();
+      await participation.close();
       await device.leave();
       await bye();
     } catch (error) {
-      complain(error);
+      showError(error);
     }
   });
 
   async function bye() {
     left = true;
     clearInterval(timer);
-    await part.close();
-    part.reader.forget();
+    await participation.close();
+    participation.reader.forget();
     panel.forget();
     put("bye-note", say(device.said));
-    show("bye");
+    showView("bye");
   }
 
-  const { results } = await device.kept();
-  const state = any("page").dataset["ended"] || (results?.final ? results.state : "");
+  const { results } = await device.readKept();
+  const state = byId("page").dataset["ended"] || (results?.final ? results.state : "");
   if (state) {
-    part.over = taskEnded({ state });
-    device.sync().catch(complain);
+    participation.over = taskEnded({ state });
+    device.sync().catch(showError);
   }
-  part.run(fresh || part.typedIn);
+  participation.run(fresh || participation.typedIn);
   // Leaving must be possible even if the ledger cannot be read.
   await refresh().catch((error) => {
-    show("part");
+    showView("part");
     throw error;
   });
-  await part.sync();
+  await participation.sync();
 }
 
 /**

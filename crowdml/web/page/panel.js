@@ -1,67 +1,68 @@
 /** Show the controls: labels or a form, pause and resume, the state line. */
 
-import { Choice } from "./choice.js";
-import { any, element, input, make, put } from "./elements.js";
+import { byId, element, input, make, put } from "./elements.js";
+import { LabelButtons } from "./label_buttons.js";
 import { say } from "./say.js";
 import { keepOn } from "./screen.js";
-import { outlook, statusOf, untilWindow } from "./status.js";
+import { nextSampleText, statusOf, untilWindowText } from "./status.js";
 
 /** @import { Participation } from "./participation.js" */
 
 export class Panel {
-  #part;
-  #choice;
+  #participation;
+  #labelButtons;
   /** @type {HTMLInputElement[]} */
   #fields = [];
   #nSamples = 0;
 
-  /** @param {Participation} part */
-  constructor(part) {
-    this.#part = part;
-    this.#choice = new Choice(part.device, (y) => this.#answer(y));
+  /** @param {Participation} participation */
+  constructor(participation) {
+    this.#participation = participation;
+    this.#labelButtons = new LabelButtons(participation.device, (y) => this.#answer(y));
     this.#makeAnswer();
-    if (part.typedIn) this.#makeForm();
-    any("manual").hidden = !part.typedIn;
-    any("run").addEventListener("click", async () => {
-      await part.run(!part.running);
+    if (participation.typedIn) this.#makeForm();
+    byId("manual").hidden = !participation.typedIn;
+    byId("run").addEventListener("click", async () => {
+      await participation.run(!participation.running);
       this.render();
-      if (any("run").hidden) this.#focusAnswer();
+      if (byId("run").hidden) this.#focusAnswer();
     });
   }
 
   render() {
-    const part = this.#part;
-    this.#choice.render(part.label, part.limited);
-    input("target").disabled = part.limited;
-    put("run", part.running ? say("Pause") : say("Resume"));
-    any("run").className = part.running ? "second" : "";
+    const { answered, label, limited, running, typedIn } = this.#participation;
+    this.#labelButtons.render(label, limited);
+    input("target").disabled = limited;
+    put("run", running ? say("Pause") : say("Resume"));
+    byId("run").className = running ? "second" : "";
     // Before the first answer nothing is read, so there is nothing to pause.
-    any("run").hidden = part.typedIn || part.limited || (part.running && !part.answered);
-    any("limit-reached").hidden = !part.limited;
-    any("answer").hidden = part.limited;
-    any("now").hidden = part.limited;
-    any("signal").hidden = part.typedIn || part.limited || !part.answered;
-    this.#light();
+    byId("run").hidden = typedIn || limited || (running && !answered);
+    byId("limit-reached").hidden = !limited;
+    byId("answer").hidden = limited;
+    byId("now").hidden = limited;
+    byId("signal").hidden = typedIn || limited || !answered;
+    this.#keepScreenOn();
     this.tick();
   }
 
   forget() {
-    this.#choice.forget();
+    this.#labelButtons.forget();
   }
 
   /** Update once a second what a screen reader need not read out. */
   tick() {
-    const part = this.#part;
-    put("wait", outlook(part, this.#nSamples));
-    put("status", statusOf(part));
-    const collects = part.reader.sensing && !part.reader.silent && part.label !== null;
-    any("status").dataset["tone"] = part.waiting ? "medium" : collects ? "good" : "quiet";
-    put("thinks", this.#thinks());
+    const participation = this.#participation;
+    put("wait", nextSampleText(participation, this.#nSamples));
+    put("status", statusOf(participation));
+    const { label, reader, waiting } = participation;
+    const collects = reader.sensing && !reader.silent && label !== null;
+    byId("status").dataset["tone"] = waiting ? "medium" : collects ? "good" : "quiet";
+    put("model-guess", this.#predictionText());
   }
 
   /** @param {number} nSamples */
   count(nSamples) {
-    const { batch } = this.#part.device.terms.collection;
+    const { batch } = this.#participation.device.terms.collection;
     const values = { n: nSamples, batch };
     put("samples", nSamples > batch ? say("{n} ({batch} needed)", values) : say("{n} of {batch}", values));
     this.#nSamples = nSamples;
@@ -71,18 +72,18 @@ export class Panel {
     this.tick();
   }
 
-  #thinks() {
-    const { crowd, reader, typedIn, answered, open } = this.#part;
+  #predictionText() {
+    const { crowd, reader, typedIn, answered, open } = this.#participation;
     const { x, sensing } = reader;
     if (!typedIn && answered && !open) return "–";
     if (!typedIn && !answered) return say("after your answer");
-    if (!typedIn) return x && sensing ? crowd.thinks(x) : untilWindow(reader);
+    if (!typedIn) return x && sensing ? crowd.predictionText(x) : untilWindowText(reader);
     const values = this.#values();
-    return values ? crowd.thinks(this.#part.features(values)) : say("fill in the numbers");
+    return values ? crowd.predictionText(this.#participation.features(values)) : say("fill in the numbers");
   }
 
-  async #light() {
-    const { reader, open } = this.#part;
+  async #keepScreenOn() {
+    const { reader, open } = this.#participation;
     const kept = await keepOn(reader.sensing && open);
     const dark = say("This browser may turn the screen off; collection then pauses.");
     put("screen", kept ? "" : dark);
@@ -90,15 +91,15 @@ export class Panel {
 
   /** @param {number | null} y */
   #answer(y) {
-    this.#part.answer(y);
+    this.#participation.answer(y);
     this.render();
   }
 
   #makeAnswer() {
-    const { labels, description, unit } = this.#part.device.terms.target;
+    const { labels, description, unit } = this.#participation.device.terms.target;
     put("question", labels.length ? say("What is true now?") : say("What is the number now?"));
     put("question-hint", description);
-    any("target-field").hidden = labels.length > 0;
+    byId("target-field").hidden = labels.length > 0;
     put("unit", unit);
     input("target").addEventListener("input", ({ target }) => {
       const y = /** @type {HTMLInputElement} */ (target).valueAsNumber;
@@ -108,10 +109,10 @@ export class Panel {
 
   /** Make the form; the focus moves from the readings to the answer to the button. */
   #makeForm() {
-    const part = this.#part;
+    const participation = this.#participation;
     const form = element("manual", HTMLFormElement);
-    any("fields").after(any("answer"));
-    this.#fields = part.sensor.fields.map(() => {
+    byId("fields").after(byId("answer"));
+    this.#fields = participation.sensor.fields.map(() => {
       const field = make("input");
       Object.assign(field, { type: "number", step: "any", required: true, inputMode: "decimal" });
       field.enterKeyHint = "next";
@@ -123,23 +124,23 @@ export class Panel {
       });
       return field;
     });
-    any("fields").replaceChildren(
-      ...this.#fields.map((field, j) => make("label", part.sensor.fields[j] ?? "", field)),
+    byId("fields").replaceChildren(
+      ...this.#fields.map((field, j) => make("label", participation.sensor.fields[j] ?? "", field)),
     );
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
       const values = this.#values();
       if (!values) return;
-      if (part.label === null) {
+      if (participation.label === null) {
         put("manual-note", say("Choose the answer, then add the sample."));
         this.#focusAnswer();
         return;
       }
-      const why = await part.enter(values, part.label);
+      const why = await participation.addTyped(values, participation.label);
       const kept = say("Kept on this device.");
       put("manual-note", why ? say("Not kept: {why}", { why }) : kept);
       if (!why) {
-        part.label = null;
+        participation.label = null;
         form.reset();
         input("target").value = "";
       }
@@ -156,8 +157,8 @@ export class Panel {
   }
 
   #focusAnswer() {
-    const buttons = this.#part.device.terms.target.labels.length > 0;
-    if (buttons) this.#choice.focus();
+    const buttons = this.#participation.device.terms.target.labels.length > 0;
+    if (buttons) this.#labelButtons.focus();
     else input("target").focus();
   }
 

@@ -14,14 +14,14 @@ import {
 } from "../index.js";
 import { isTypedIn } from "../sensors/index.js";
 import { CrowdModel } from "./crowd_model.js";
-import { Reader } from "./reader.js";
 import { phraseOf } from "./say.js";
+import { SensorReader } from "./sensor_reader.js";
 
 /** @import { Device } from "../index.js" */
 /** @import { End, OutcomeName, Phrase, Sensor } from "../types.js" */
 
 /** @type {readonly OutcomeName[]} */
-const RETRY = [Outcome.WAITING, Outcome.PAUSED, Outcome.FULL];
+const RETRY_OUTCOMES = [Outcome.WAITING, Outcome.PAUSED, Outcome.FULL];
 /** Hold the state of taking part; dispatch `update` when the page may have to change. */
 export class Participation extends EventTarget {
   /** @type {number | null} What is true now; nothing is collected while it is null. */
@@ -37,7 +37,7 @@ export class Participation extends EventTarget {
   /** @type {Phrase | null} */
   trouble = null;
   /** The seconds that the page was in the background. */
-  away = 0;
+  secondsAway = 0;
   /** @type {OutcomeName} */
   outcome = Outcome.COLLECTED;
   #turn = Promise.resolve();
@@ -52,14 +52,14 @@ export class Participation extends EventTarget {
     this.typedIn = isTypedIn(this.sensor);
     this.crowd = new CrowdModel(device);
     this.#termsSha256 = device.termsSha256;
-    this.reader = new Reader(this, (x, y) => this.#keep(x, y));
-    document.addEventListener("visibilitychange", () => this.#look());
-    addEventListener("online", () => this.#online());
+    this.reader = new SensorReader(this, (x, y) => this.#keep(x, y));
+    document.addEventListener("visibilitychange", () => this.#onVisibilityChange());
+    addEventListener("online", () => this.#onOnline());
     addEventListener("offline", () => this.#update());
   }
 
   get waiting() {
-    return RETRY.includes(this.outcome);
+    return RETRY_OUTCOMES.includes(this.outcome);
   }
 
   get open() {
@@ -70,8 +70,8 @@ export class Participation extends EventTarget {
   run(running) {
     this.running = running;
     this.trouble = null;
-    this.away = 0;
-    return this.settle();
+    this.secondsAway = 0;
+    return this.updateSensor();
   }
 
   /**
@@ -81,16 +81,16 @@ export class Participation extends EventTarget {
    */
   answer(label) {
     this.label = label;
-    this.away = 0;
+    this.secondsAway = 0;
     if (label === null) return;
     this.answered = true;
-    if (this.running) this.settle();
+    if (this.running) this.updateSensor();
     else this.run(true);
   }
 
   /** Start or stop the sensor as needed, one change at a time. */
-  settle() {
-    this.#turn = this.#turn.then(() => this.#follow());
+  updateSensor() {
+    this.#turn = this.#turn.then(() => this.#startOrStopSensor());
     return this.#turn;
   }
 
@@ -99,7 +99,7 @@ export class Participation extends EventTarget {
    * @param {number} y
    * @returns {Promise<Phrase | null>} Why they were not kept, or nothing.
    */
-  async enter(values, y) {
+  async addTyped(values, y) {
     if (!this.open) return phrase("nothing is collected now.");
     const { terms } = this.device;
     try {
@@ -123,7 +123,7 @@ export class Participation extends EventTarget {
   async sync(now = false) {
     if (this.termsChanged || this.over) return;
     const { device } = this;
-    await this.#try(async () => this.#became(await (now ? device.retry() : device.sync())));
+    await this.#try(async () => this.#setOutcome(await (now ? device.retry() : device.sync())));
   }
 
   async tick() {
@@ -136,13 +136,13 @@ export class Participation extends EventTarget {
     }
   }
 
-  async weigh() {
-    this.limited = await this.device.limited();
-    this.settle();
+  async updateLimited() {
+    this.limited = await this.device.isAtLimit();
+    this.updateSensor();
   }
 
   /** Go on with a task that had ended and that its owner has reopened. */
-  async goOn() {
+  async resumeReopened() {
     if (this.over?.code !== "task-finished" || this.device.ended) return;
     this.over = null;
     this.#update();
@@ -151,10 +151,10 @@ export class Participation extends EventTarget {
 
   close() {
     this.over ??= { code: "left", phrase: phrase("nothing is collected now.") };
-    return this.settle();
+    return this.updateSensor();
   }
 
-  async #follow() {
+  async #startOrStopSensor() {
     const wanted = this.open && this.answered;
     if (this.typedIn || wanted === this.reader.sensing) return;
     if (!wanted) {
@@ -168,11 +168,11 @@ export class Participation extends EventTarget {
   /** @type {(x: Float64Array, y: number) => Promise<void>} */
   #keep(x, y) {
     const answer = this.device.terms.target.labels[y] ?? y;
-    return this.#try(async () => this.#became(await this.device.add(x, answer, this.#termsSha256)));
+    return this.#try(async () => this.#setOutcome(await this.device.add(x, answer, this.#termsSha256)));
   }
 
   /** @param {OutcomeName} outcome */
-  #became(outcome) {
+  #setOutcome(outcome) {
     this.outcome = outcome;
     if (outcome === Outcome.PAUSED) this.taskPaused = true;
     if (outcome === Outcome.CHECKED_IN) this.taskPaused = false;
@@ -192,7 +192,7 @@ export class Participation extends EventTarget {
     } catch (error) {
       if (error instanceof TermsChanged) this.termsChanged = true;
       else if (error instanceof Rejected) this.#refused(error);
-      else if (!(error instanceof Unreachable)) this.#halt(phraseOf(error));
+      else if (!(error instanceof Unreachable)) this.#stopOn(phraseOf(error));
       this.#update();
     }
   }
@@ -204,24 +204,24 @@ export class Participation extends EventTarget {
   }
 
   /** @param {Phrase} why */
-  #halt(why) {
+  #stopOn(why) {
     if (this.over) return;
     this.trouble = why;
     this.running = false;
-    this.settle();
+    this.updateSensor();
   }
 
-  #look() {
+  #onVisibilityChange() {
     if (document.hidden) this.#hidden = performance.now();
     else if (this.running && this.answered) {
-      this.away = Math.ceil((performance.now() - this.#hidden) / 1000);
+      this.secondsAway = Math.ceil((performance.now() - this.#hidden) / 1000);
     }
-    this.settle();
+    this.updateSensor();
     this.#update();
     if (!document.hidden) this.sync();
   }
 
-  #online() {
+  #onOnline() {
     this.#update();
     // Retry at once what failed without a network; an owner's pause may last longer.
     this.sync(this.device.waitsFor !== Outcome.PAUSED);

@@ -7,38 +7,38 @@ import { say } from "./say.js";
 /** @import { Participation } from "./participation.js" */
 
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
-const FRAME = 100;
-const CALM_FRAME = 2000;
-const TEXT = 2000;
+const FRAME_MS = 100;
+const CALM_FRAME_MS = 2000;
+const TEXT_MS = 2000;
 /** A smaller share of the whole does not count as movement. */
-const STILL = 0.02;
+const STILL_SHARE = 0.02;
 
 export class Signal {
-  #part;
+  #participation;
   #unit;
   #curve = element("curve", HTMLCanvasElement);
   #bars = element("bars", HTMLCanvasElement);
-  #describedAt = -TEXT;
+  #describedAt = -TEXT_MS;
 
-  /** @param {Participation} part */
-  constructor(part) {
-    this.#part = part;
-    this.#unit = part.typedIn ? "" : sensorOf(part.sensor.kind).unit;
-    if (part.typedIn) return;
+  /** @param {Participation} participation */
+  constructor(participation) {
+    this.#participation = participation;
+    this.#unit = participation.typedIn ? "" : sensorOf(participation.sensor.kind).unit;
+    if (participation.typedIn) return;
     requestAnimationFrame((now) => this.#frame(now));
     matchMedia("(prefers-color-scheme: dark)").onchange = () => this.#draw();
   }
 
   /** @param {number} now */
   #frame(now) {
-    if (this.#part.over) return;
-    const { sensing } = this.#part.reader;
+    if (this.#participation.over) return;
+    const { sensing } = this.#participation.reader;
     if (sensing) {
       this.#draw();
-      if (now - this.#describedAt > TEXT) this.#describe(now);
+      if (now - this.#describedAt > TEXT_MS) this.#describe(now);
     }
     // Animation frames alone would wake the graphics hardware 60 times a second.
-    const wait = sensing && calm.matches ? CALM_FRAME : FRAME;
+    const wait = sensing && calm.matches ? CALM_FRAME_MS : FRAME_MS;
     setTimeout(() => requestAnimationFrame((next) => this.#frame(next)), wait);
   }
 
@@ -48,7 +48,7 @@ export class Signal {
   }
 
   #drawCurve() {
-    const { readings, sensor } = this.#part.reader;
+    const { readings, sensor } = this.#participation.reader;
     const last = readings.at(-1);
     const first = readings[0];
     if (!last || !first) return;
@@ -58,7 +58,7 @@ export class Signal {
     const low = Math.min(...values);
     const high = Math.max(...values);
     const middle = (low + high) / 2;
-    const span = Math.max(high - low, Math.abs(middle) * STILL, 1e-6);
+    const span = Math.max(high - low, Math.abs(middle) * STILL_SHARE, 1e-6);
     const seconds = Math.max(last.time - first.time, sensor.window / sensor.rate);
     const x = (/** @type {number} */ time) => width * (1 - (last.time - time) / seconds);
     const start = x(last.time - sensor.window / sensor.rate);
@@ -74,13 +74,13 @@ export class Signal {
   }
 
   #drawBars() {
-    const { x, sensor } = this.#part.reader;
+    const { x, sensor } = this.#participation.reader;
     if (!x) return;
     const pen = clear(this.#bars);
     const { width, height } = this.#bars;
     // Bin 0 is the average, mostly gravity: cut its bar off so that the other bars can be seen.
     const seen = sensor.transform === "spectrum" && x.length > 1 ? x.subarray(1) : x;
-    const most = Math.max(...seen.map(Math.abs), STILL);
+    const most = Math.max(...seen.map(Math.abs), STILL_SHARE);
     const step = width / x.length;
     pen.fillStyle = color(this.#bars, "--accent");
     x.forEach((value, j) => {
@@ -91,7 +91,7 @@ export class Signal {
 
   /** @param {number} now */
   #describe(now) {
-    const { readings, sensor, x } = this.#part.reader;
+    const { readings, sensor, x } = this.#participation.reader;
     const last = readings.at(-1);
     if (!last) return;
     this.#describedAt = now;
@@ -103,7 +103,7 @@ export class Signal {
       const most = Math.max(...beats);
       const hertz = ((1 + beats.indexOf(most)) * sensor.rate) / sensor.window;
       const beat = say("Strongest beat: {hertz} a second.", { hertz: number(hertz, 2) });
-      text += ` ${most > STILL ? beat : say("It is still.")}`;
+      text += ` ${most > STILL_SHARE ? beat : say("It is still.")}`;
     }
     put("signal-text", text);
   }

@@ -17,7 +17,7 @@ export function translator(catalogue, language) {
   };
 }
 
-const TOGETHER = [" %", " ±", "± ", "ε = ", " →", "SHA-256"];
+const KEPT_TOGETHER = [" %", " ±", "± ", "ε = ", " →", "SHA-256"];
 
 /**
  * Keep numbers and their signs on one line, as the server does.
@@ -25,7 +25,7 @@ const TOGETHER = [" %", " ±", "± ", "ε = ", " →", "SHA-256"];
  * @param {string} text
  */
 export const unbroken = (text) =>
-  TOGETHER.reduce((all, words) => all.replaceAll(words, kept(words)), text);
+  KEPT_TOGETHER.reduce((all, words) => all.replaceAll(words, withoutBreaks(words)), text);
 
 /** @param {string} words */
-const kept = (words) => words.replaceAll(" ", "\u00a0").replaceAll("-", "\u2011");
+const withoutBreaks = (words) => words.replaceAll(" ", "\u00a0").replaceAll("-", "\u2011");

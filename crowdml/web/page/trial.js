@@ -25,21 +25,21 @@ let stop = null;
  * @param {HTMLElement} output
  * @param {() => Promise<string>} [load] Gets the model, as the server exports it.
  */
-export async function predict(form, output, load = () => fetched(form)) {
+export async function predict(form, output, load = () => fetchModel(form)) {
   if (stop) return stop();
   const { sensor: text } = form.dataset;
   /** @type {Sensor | null} */
   const sensor = text ? JSON.parse(text) : null;
   try {
     if (sensor && !isTypedIn(sensor)) await sense(form, output, sensor, load);
-    else output.replaceChildren(...answer(learnt(form, await load()), entered(form, sensor)));
+    else output.replaceChildren(...answer(parseModel(form, await load()), readEntered(form, sensor)));
   } catch (trouble) {
     output.replaceChildren(paragraph(say(phraseOf(trouble))));
   }
 }
 
 /** @param {HTMLFormElement} form */
-async function fetched(form) {
+async function fetchModel(form) {
   const reply = await fetch(form.dataset["model"] ?? "");
   if (!reply.ok) throw new Error(say("The model could not be loaded."));
   return reply.text();
@@ -60,7 +60,7 @@ export function numbersIn(text, decimal) {
  *
  * @type {(form: HTMLFormElement, sensor: Sensor | null) => Float64Array | (number | null)[]}
  */
-function entered(form, sensor) {
+function readEntered(form, sensor) {
   /** @type {HTMLInputElement[]} */
   const fields = [...form.querySelectorAll("[name=x]")].map((field) => /** @type {any} */ (field));
   const texts = fields.flatMap((field) =>
@@ -81,7 +81,7 @@ function entered(form, sensor) {
 async function sense(form, output, sensor, load) {
   const source = sourceOf(sensor.kind);
   await source.ask?.(); // first, while the tap counts as the reason
-  const model = learnt(form, await load());
+  const model = parseModel(form, await load());
   const often = { ...sensor, every: 1, trigger: /** @type {const} */ ("always") };
   const sensing = new Sensing(often, Number(form.dataset["count"]));
   output.replaceChildren(paragraph(say("Reading …")));
@@ -110,7 +110,7 @@ async function sense(form, output, sensor, load) {
  *
  * @type {(form: HTMLFormElement, text: string) => any}
  */
-function learnt(form, text) {
+function parseModel(form, text) {
   const { kind, weights, intercepts, labels, names, ...constants } = JSON.parse(text);
   const { center = [], scale = [], length = 1, missing = "reject" } = constants;
   const { make: made } = /** @type {any} */ (MODELS)[kind];
@@ -145,16 +145,16 @@ function chances(labels, shares) {
   const rows = best.flatMap(({ label, share }) => {
     const bar = Object.assign(document.createElement("progress"), { value: share });
     bar.setAttribute("aria-label", label);
-    return [made("dt", {}, label), made("dd", {}, bar, ` ${say(share < 0.01 ? phrase("< 1 %") : probabilityInWords(share))}`)];
+    return [makeElement("dt", {}, label), makeElement("dd", {}, bar, ` ${say(share < 0.01 ? phrase("< 1 %") : probabilityInWords(share))}`)];
   });
-  return made("dl", { className: "chances" }, ...rows);
+  return makeElement("dl", { className: "chances" }, ...rows);
 }
 
 /** @param {string} text */
-const paragraph = (text) => made("p", { className: "lead" }, text);
+const paragraph = (text) => makeElement("p", { className: "lead" }, text);
 
 /** @type {(name: string, properties: object, ...children: (string | Node)[]) => HTMLElement} */
-function made(name, properties, ...children) {
+function makeElement(name, properties, ...children) {
   const element = Object.assign(document.createElement(name), properties);
   element.append(...children);
   return element;

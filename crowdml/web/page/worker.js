@@ -2,7 +2,7 @@
 
 const PREFIX = "crowdml files ";
 const PAGES = "crowdml pages";
-const PATIENCE = 4000;
+const PATIENCE_MS = 4000;
 /** The path under which the server is reached. */
 const ROOT = new URL("..", location.href).pathname;
 
@@ -39,7 +39,7 @@ scope.onfetch = (/** @type {any} */ event) => {
 async function page(request) {
   const pages = await caches.open(PAGES);
   try {
-    const late = AbortSignal.timeout(PATIENCE);
+    const late = AbortSignal.timeout(PATIENCE_MS);
     // Ask as a browser does for a page, so that an error is a page for people.
     const headers = { accept: request.headers.get("accept") ?? "text/html" };
     const asked = fetch(request.url, { headers, signal: late });

@@ -16,7 +16,7 @@ import { sha256 } from "../hash.js";
 export async function checkinKeyOf(termsSha256, device, number) {
   const where = `${termsSha256}\n${device}\n${number}`;
   const [seed, role] = await Promise.all([sha256(where), sha256(`${where}\nrole`)]);
-  return { number, seed: [word(seed, 0), word(seed, 1)], lot: word(role, 0) };
+  return { number, seed: [word(seed, 0), word(seed, 1)], roleWord: word(role, 0) };
 }
 
 /** @type {(bytes: Uint8Array<ArrayBuffer>, index: number) => number} */

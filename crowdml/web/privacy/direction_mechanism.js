@@ -59,8 +59,8 @@ export class DirectionMechanism {
   /** @type {(_: number, key: CheckinKey) => DirectionEvent} */
   event(_, key) {
     const { epsilon, evaluators, counters } = this.#settings;
-    const others = key.lot < (evaluators + counters) * WORD ? "count" : "train";
-    const role = key.lot < evaluators * WORD ? "evaluate" : others;
+    const others = key.roleWord < (evaluators + counters) * WORD ? "count" : "train";
+    const role = key.roleWord < evaluators * WORD ? "evaluate" : others;
     return { kind: KIND, number: key.number, role, epsilon };
   }
 

@@ -28,7 +28,7 @@ export interface CheckinKey {
   /** Two words from which its codebook is expanded. */
   readonly seed: readonly [number, number];
   /** A word that decides its role. */
-  readonly lot: number;
+  readonly roleWord: number;
 }
 
 /** A role of check-ins. */

@@ -52,8 +52,9 @@ let kept;
 /** @type {any} */
 const device = {
   identity: { url: "https://server.example", task: "activity" },
-  /** @param {object} [more] */
-  kept: async (more) => (kept = { ...kept, ...more }),
+  readKept: async () => kept,
+  /** @param {object} more */
+  updateKept: async (more) => (kept = { ...kept, ...more }),
   history: async () => history,
 };
 

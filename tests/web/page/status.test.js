@@ -16,8 +16,8 @@ world.document = {
 };
 Object.defineProperty(world, "navigator", { value: network, configurable: true });
 
-const { statusOf, outlook, untilWindow } = await import("../../../crowdml/web/page/status.js");
-const { Reader } = await import("../../../crowdml/web/page/reader.js");
+const { statusOf, nextSampleText, untilWindowText } = await import("../../../crowdml/web/page/status.js");
+const { SensorReader } = await import("../../../crowdml/web/page/sensor_reader.js");
 
 /**
  * A page that collects, unless something else is said.
@@ -25,7 +25,7 @@ const { Reader } = await import("../../../crowdml/web/page/reader.js");
  * @param {Record<string, any>} changes
  * @returns {any}
  */
-function part({ reader = {}, device = {}, crowd = {}, ...changes }) {
+function participation({ reader = {}, device = {}, crowd = {}, ...changes }) {
   return {
     running: true,
     answered: true,
@@ -34,7 +34,7 @@ function part({ reader = {}, device = {}, crowd = {}, ...changes }) {
     taskPaused: false,
     limited: false,
     trouble: null,
-    away: 0,
+    secondsAway: 0,
     typedIn: false,
     outcome: Outcome.COLLECTED,
     sensor: { kind: "motion", every: 10, trigger: "always" },
@@ -57,8 +57,8 @@ function part({ reader = {}, device = {}, crowd = {}, ...changes }) {
 function page(changes, { online = true, hidden = false, nSamples = 1 } = {}) {
   network.onLine = online;
   world.document.hidden = hidden;
-  const made = part(changes);
-  return [statusOf(made), outlook(made, nSamples)];
+  const made = participation(changes);
+  return [statusOf(made), nextSampleText(made, nSamples)];
 }
 
 const WAITING = { waiting: true, outcome: Outcome.WAITING };
@@ -119,14 +119,14 @@ test("a page that waits for a person or a sensor says for which", () => {
   const silent = page({ reader: { silent: true, nextSample: undefined } })[0] ?? "";
   assert.match(silent, /^No readings come from the .*take part with a phone\.$/);
   assert.equal(page({}, { hidden: true })[0], "Paused in the background. Nothing is collected.");
-  const away = page({ away: 75 })[0] ?? "";
-  assert.match(away, /^Collection was paused for 75 seconds .* Check that your answer is still right\./);
+  const absence = page({ secondsAway: 75 })[0] ?? "";
+  assert.match(absence, /^Collection was paused for 75 seconds .* Check that your answer is still right\./);
 });
 
 test("before the first window is full, the page says how many readings it needs and how long", () => {
   const sensor = { kind: "motion", rate: 20, window: 64, every: 10, transform: "spectrum" };
   const device = { terms: { features: { count: 33 } } };
-  const reader = new Reader(/** @type {any} */ ({ sensor, device }), () => {});
-  assert.equal(untilWindow(reader), "in about 4 seconds: it needs 64 readings");
-  assert.equal(untilWindow({ untilWindow: 0.4, sensor: reader.sensor }), "in about 1 second: it needs 64 readings");
+  const reader = new SensorReader(/** @type {any} */ ({ sensor, device }), () => {});
+  assert.equal(untilWindowText(reader), "in about 4 seconds: it needs 64 readings");
+  assert.equal(untilWindowText({ untilWindow: 0.4, sensor: reader.sensor }), "in about 1 second: it needs 64 readings");
 });

@@ -11,7 +11,7 @@ const queues = new Map();
  *
  * @type {<T>(name: string, action: () => Promise<T>) => Promise<T>}
  */
-export async function alone(name, action) {
+export async function withLock(name, action) {
   if (globalThis.navigator?.locks) return await navigator.locks.request(name, action);
   const turn = (queues.get(name) ?? Promise.resolve()).then(action);
   queues.set(name, turn.catch(() => undefined));

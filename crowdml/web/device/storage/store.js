@@ -262,11 +262,18 @@ export class DeviceStore {
     });
   }
 
-  /** @type {(more?: Kept) => Promise<Kept>} */
-  kept(more) {
-    return this.#transaction(["identity"], more ? "readwrite" : "readonly", async ({ identity }) => {
+  /** @returns {Promise<Kept>} */
+  readKept() {
+    return this.#transaction(["identity"], "readonly", async ({ identity }) => {
+      return (await asked(identity.get(RESULTS))) ?? {};
+    });
+  }
+
+  /** @type {(more: Kept) => Promise<Kept>} */
+  updateKept(more) {
+    return this.#transaction(["identity"], "readwrite", async ({ identity }) => {
       const kept = { ...(await asked(identity.get(RESULTS))), ...more };
-      if (more) await asked(identity.put(kept, RESULTS));
+      await asked(identity.put(kept, RESULTS));
       return kept;
     });
   }

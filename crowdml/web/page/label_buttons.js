@@ -1,18 +1,18 @@
 /** Show the answers to choose from: recent ones first, with a search if there are many. */
 
-import { any, input, make, put } from "./elements.js";
+import { byId, input, make, put } from "./elements.js";
 import { say } from "./say.js";
 
 /** @import { Device } from "../index.js" */
 
 /** More answers than fit on a phone's screen get a search field. */
-const MANY = 12;
+const MOST_WITHOUT_SEARCH = 12;
 /** The letters that fit into a button on one line. */
-const ROOM = 14;
+const BUTTON_LETTERS = 14;
 /** The key in localStorage of the answers that were given, the newest first. */
-const RECENT = "crowdml recent answers ";
+const RECENT_KEY = "crowdml recent answers ";
 
-export class Choice {
+export class LabelButtons {
   #key;
   #labels;
   /** @type {HTMLButtonElement[]} By label. */
@@ -23,7 +23,7 @@ export class Choice {
    * @param {(label: number) => void} chosen
    */
   constructor(device, chosen) {
-    this.#key = RECENT + device.identity.device;
+    this.#key = RECENT_KEY + device.identity.device;
     this.#labels = device.terms.target.labels;
     this.#buttons = this.#labels.map((label, k) => {
       const button = make("button", make("span", label));
@@ -31,9 +31,9 @@ export class Choice {
       button.addEventListener("click", () => this.#choose(k, chosen));
       return button;
     });
-    any("labels").style.setProperty("--longest", String(longest(this.#labels)));
-    any("find-label").hidden = this.#labels.length <= MANY;
-    input("label-search").addEventListener("input", () => this.#find());
+    byId("labels").style.setProperty("--longest", String(lettersPerColumn(this.#labels)));
+    byId("find-label").hidden = this.#labels.length <= MOST_WITHOUT_SEARCH;
+    input("label-search").addEventListener("input", () => this.#filter());
     this.#arrange();
   }
 
@@ -46,7 +46,7 @@ export class Choice {
   }
 
   focus() {
-    const first = any("labels").querySelector("button:not([hidden])");
+    const first = byId("labels").querySelector("button:not([hidden])");
     if (first instanceof HTMLElement) first.focus();
   }
 
@@ -58,12 +58,12 @@ export class Choice {
   /** @type {(label: number, chosen: (label: number) => void) => void} */
   #choose(label, chosen) {
     const recent = [label, ...this.#recent.filter((each) => each !== label)];
-    localStorage.setItem(this.#key, JSON.stringify(recent.slice(0, MANY)));
+    localStorage.setItem(this.#key, JSON.stringify(recent.slice(0, MOST_WITHOUT_SEARCH)));
     chosen(label);
     // Buttons must not move under a thumb, unless the search has moved them anyway.
     if (!input("label-search").value) return;
     input("label-search").value = "";
-    this.#find();
+    this.#filter();
     this.#arrange();
     this.#buttons[label]?.focus();
   }
@@ -75,10 +75,10 @@ export class Choice {
 
   #arrange() {
     const all = [...this.#recent, ...this.#labels.keys()];
-    any("labels").replaceChildren(...[...new Set(all)].flatMap((k) => this.#buttons[k] ?? []));
+    byId("labels").replaceChildren(...[...new Set(all)].flatMap((k) => this.#buttons[k] ?? []));
   }
 
-  #find() {
+  #filter() {
     const wanted = input("label-search").value.trim().toLocaleLowerCase();
     for (const [k, button] of this.#buttons.entries()) {
       button.hidden = !this.#labels[k]?.toLocaleLowerCase().includes(wanted);
@@ -93,8 +93,8 @@ export class Choice {
  *
  * @param {readonly string[]} labels
  */
-function longest(labels) {
+function lettersPerColumn(labels) {
   const words = labels.flatMap((label) => label.split(/\s+/));
-  const whole = labels.map(({ length }) => Math.min(length, ROOM));
+  const whole = labels.map(({ length }) => Math.min(length, BUTTON_LETTERS));
   return Math.max(1, ...whole, ...words.map(({ length }) => length));
 }

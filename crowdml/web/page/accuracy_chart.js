@@ -7,11 +7,11 @@ import { say } from "./say.js";
 /** @import { Terms } from "../protocol/terms.js" */
 /** @import { Sent } from "../types.js" */
 
-const SVG = "http://www.w3.org/2000/svg";
-const HEIGHT = 24;
-const STEP = 8;
-/** Fewer bars show no course. */
-const FEWEST = 5;
+const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
+const CHART_HEIGHT = 24;
+const BAR_STEP = 8;
+/** With fewer bars there is no chart. */
+const FEWEST_BARS = 5;
 
 /**
  * Write the sentence and the chart in every place for them. They never leave the page.
@@ -21,51 +21,51 @@ const FEWEST = 5;
 export function renderForYou(terms, history, ended) {
   const tallies = history.map(({ tally }) => tally ?? { right: 0, samples: 0 });
   const said = forYou(tallies, terms.nClasses ? null : terms.model.tolerance);
-  const text = said ? say(said) : ended ? say("Not known: too few of your samples were used.") : waits(history);
+  const text = said ? say(said) : ended ? say("Not known: too few of your samples were used.") : waitingText(history);
   const shares = sharesOverTime(tallies);
   const state = `${text} ${shares.map(percent)}`;
   for (const place of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-for-you]"))) {
     if (place.dataset["forYou"] === state) continue;
     place.dataset["forYou"] = state;
-    place.replaceChildren(make("p", text), ...(said && shares.length >= FEWEST ? [drawn(shares), caption()] : []));
+    place.replaceChildren(make("p", text), ...(said && shares.length >= FEWEST_BARS ? [drawChart(shares), makeCaption()] : []));
   }
 }
 
-function caption() {
+function makeCaption() {
   const made = make("p", say("Over time: the higher a bar, the more often the model was right."));
   made.className = "quiet";
   return made;
 }
 
 /** @param {readonly Sent[]} history */
-function waits(history) {
+function waitingText(history) {
   return history.length
     ? say("Known as soon as the crowd’s model has learnt something.")
     : say("Known after your first check-in.");
 }
 
 /** @param {readonly number[]} shares */
-function drawn(shares) {
-  const picture = document.createElementNS(SVG, "svg");
-  const width = STEP * shares.length;
+function drawChart(shares) {
+  const picture = document.createElementNS(SVG_NAMESPACE, "svg");
+  const width = BAR_STEP * shares.length;
   const ends = { first: percent(shares[0]), last: percent(shares.at(-1)) };
-  set(picture, {
-    viewBox: `0 0 ${width} ${HEIGHT}`,
-    class: "course",
+  setAttributes(picture, {
+    viewBox: `0 0 ${width} ${CHART_HEIGHT}`,
+    class: "accuracy-chart",
     role: "img",
     "aria-label": say("Over time: {first} % right at first, {last} % now", ends),
   });
   shares.forEach((share, i) => {
-    const bar = document.createElementNS(SVG, "rect");
-    const height = Math.max(1, share * HEIGHT);
-    set(bar, { x: STEP * i, y: HEIGHT - height, width: STEP - 2, height });
+    const bar = document.createElementNS(SVG_NAMESPACE, "rect");
+    const height = Math.max(1, share * CHART_HEIGHT);
+    setAttributes(bar, { x: BAR_STEP * i, y: CHART_HEIGHT - height, width: BAR_STEP - 2, height });
     picture.append(bar);
   });
   return picture;
 }
 
 /** @type {(element: Element, attributes: Record<string, string | number>) => void} */
-function set(element, attributes) {
+function setAttributes(element, attributes) {
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
 }
 

@@ -9,7 +9,7 @@ import { isTypedIn } from "../sensors/index.js";
  *
  * @param {Terms} terms
  */
-export function secondsOf({ features: { sensor }, collection }) {
+export function secondsPerCheckin({ features: { sensor }, collection }) {
   if (!sensor || isTypedIn(sensor)) return undefined;
   return sensor.window / sensor.rate + collection.batch * sensor.every;
 }

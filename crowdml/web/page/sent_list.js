@@ -2,7 +2,7 @@
 
 import { eventKindOf } from "../index.js";
 import { countOf, probabilityInWords } from "../protocol/figures.js";
-import { any, make, put, row } from "./elements.js";
+import { byId, make, put, row } from "./elements.js";
 import { language, say } from "./say.js";
 
 /** @import { Device } from "../index.js" */
@@ -23,7 +23,7 @@ export class SentList {
   /** @param {Device} device */
   constructor(device) {
     this.#device = device;
-    any("all-sent").addEventListener("click", () => any("sent").classList.remove("short"));
+    byId("all-sent").addEventListener("click", () => byId("sent").classList.remove("short"));
   }
 
   /** @param {readonly Sent[]} history */
@@ -34,7 +34,7 @@ export class SentList {
       if (!answer) {
         answer = make("span");
         this.#answers.set(sent.id, answer);
-        any("sent").prepend(this.#entry(sent, answer));
+        byId("sent").prepend(this.#entry(sent, answer));
       }
       answer.textContent = ANSWERS[sent.answer] ?? refusal(sent.answer);
     }

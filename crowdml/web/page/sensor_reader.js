@@ -9,32 +9,32 @@ const QUIET_SECONDS = 3;
 const LIVE_SECONDS = 0.2;
 const KEPT_SECONDS = 2;
 /** The key in localStorage of the time and the answer of the last sample. */
-const LAST = "crowdml last sample ";
+const LAST_SAMPLE_KEY = "crowdml last sample ";
 
-export class Reader {
+export class SensorReader {
   /** @type {{time: number, reading: number}[]} The last seconds. */
   readings = [];
   /** @type {Float64Array | undefined} The features of the newest window. */
   x;
   /** @type {(() => void) | undefined} */
   #stop;
-  #heard = 0;
+  #lastReadingAt = 0;
   #recalled = false;
-  #part;
-  #keep;
+  #participation;
+  #onSample;
   #sensing;
   #live;
 
   /**
-   * @param {Participation} part
-   * @param {(x: Float64Array, y: number) => void} keep Called with each sample.
+   * @param {Participation} participation
+   * @param {(x: Float64Array, y: number) => void} onSample Called with each sample.
    */
-  constructor(part, keep) {
-    const { sensor, device } = part;
+  constructor(participation, onSample) {
+    const { sensor, device } = participation;
     const { count } = device.terms.features;
     this.sensor = sensor;
-    this.#part = part;
-    this.#keep = keep;
+    this.#participation = participation;
+    this.#onSample = onSample;
     // One object for the whole visit, so that `every` and `trigger` hold across pauses.
     this.#sensing = new Sensing(sensor, count);
     this.#live = new Sensing({ ...sensor, every: LIVE_SECONDS, trigger: "always" }, count);
@@ -46,13 +46,13 @@ export class Reader {
 
   get silent() {
     const quiet = Math.max(QUIET_SECONDS, 2 / this.sensor.rate);
-    return this.sensing && performance.now() - this.#heard > quiet * 1000;
+    return this.sensing && performance.now() - this.#lastReadingAt > quiet * 1000;
   }
 
   /** The seconds until the next sample; undefined if none is on its way. */
   get nextSample() {
     const { wait } = this.#sensing;
-    const due = this.sensing && !this.silent && this.#part.label !== null && Number.isFinite(wait);
+    const due = this.sensing && !this.silent && this.#participation.label !== null && Number.isFinite(wait);
     return due ? Math.max(0, wait) : undefined;
   }
 
@@ -64,8 +64,8 @@ export class Reader {
 
   async start() {
     const source = sourceOf(this.sensor.kind);
-    const release = await claim(`crowdml sensor ${this.#part.device.identity.device}`);
-    this.#heard = performance.now();
+    const release = await claim(`crowdml sensor ${this.#participation.device.identity.device}`);
+    this.#lastReadingAt = performance.now();
     try {
       const stop = await source.start((...heard) => this.#read(...heard), this.sensor);
       this.#stop = () => {
@@ -87,22 +87,22 @@ export class Reader {
 
   /** @type {(time: number, reading: number) => void} */
   #read(time, reading) {
-    if (!this.#part.open) return;
-    this.#heard = performance.now();
+    if (!this.#participation.open) return;
+    this.#lastReadingAt = performance.now();
     const { rate, window } = this.sensor;
     this.readings.push({ time, reading });
     const oldest = time - window / rate - KEPT_SECONDS;
     while (this.readings[0] && this.readings[0].time < oldest) this.readings.shift();
     for (const { x } of this.#live.push(time, reading, 0)) this.x = x;
     this.#recall(time);
-    for (const { x, y } of this.#sensing.push(time, reading, this.#part.label)) {
-      localStorage.setItem(this.#last, JSON.stringify([Date.now(), y]));
-      this.#keep(x, y);
+    for (const { x, y } of this.#sensing.push(time, reading, this.#participation.label)) {
+      localStorage.setItem(this.#lastSampleKey, JSON.stringify([Date.now(), y]));
+      this.#onSample(x, y);
     }
   }
 
-  get #last() {
-    return LAST + this.#part.device.identity.device;
+  get #lastSampleKey() {
+    return LAST_SAMPLE_KEY + this.#participation.device.identity.device;
   }
 
   /**
@@ -113,13 +113,13 @@ export class Reader {
   #recall(now) {
     if (this.#recalled) return;
     this.#recalled = true;
-    const [time, y] = JSON.parse(localStorage.getItem(this.#last) ?? "[]");
+    const [time, y] = JSON.parse(localStorage.getItem(this.#lastSampleKey) ?? "[]");
     if (time <= Date.now()) this.#sensing.recall(now - (Date.now() - time) / 1000, y);
   }
 
   /** Erase the last sample's time and answer from the browser. */
   forget() {
-    localStorage.removeItem(this.#last);
+    localStorage.removeItem(this.#lastSampleKey);
   }
 }
 
