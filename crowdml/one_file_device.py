@@ -1167,7 +1167,7 @@ class Memory:
     def n_samples(self) -> int:
         return int(self.one("SELECT count(*) FROM buffer"))
 
-    def overtaken(self, outbox: str = "", said: str = "") -> bool:
+    def end_if_overtaken(self, outbox: str = "", said: str = "") -> bool:
         """Charge check-ins that only the record has, since another copy has sent them, and end.
 
         The outbox, if given, is answered in the same transaction; it shows that there is a copy.
@@ -1618,7 +1618,7 @@ class Device:
             try:
                 self.deliver()
                 if self.memory.n_samples() >= self.terms.batch and not self.done():
-                    if self.memory.overtaken():
+                    if self.memory.end_if_overtaken():
                         raise Problem(COPIED, "copied")
                     number = self.memory.read(self.name)["number"] + 1
                     model, started = self.check_out(number), time.monotonic()
@@ -1708,7 +1708,7 @@ class Device:
             return
         checkin, number = json.loads(outbox)["id"], state["number"]
         if not record.claim(key, number, checkin, self.terms.epsilon):
-            self.memory.overtaken(outbox, "not sent: another copy has sent this number")
+            self.memory.end_if_overtaken(outbox, "not sent: another copy has sent this number")
             raise Problem(COPIED, "copied")
         try:
             answer = self.server.call("POST", "/checkins", outbox)[1]
@@ -1720,7 +1720,7 @@ class Device:
                 raise
             if problem.kind == "repeated-number":
                 record.claim(key, number + 1, f"{checkin}-copy", self.terms.epsilon)
-                self.memory.overtaken(outbox, f"refused, {problem.kind}")
+                self.memory.end_if_overtaken(outbox, f"refused, {problem.kind}")
                 raise Problem(COPIED, "copied") from problem
             said, version, rejection = f"refused, {problem.kind}", None, problem
         with self.memory.change(self.name) as state:
@@ -1796,7 +1796,7 @@ def main() -> int:
         elif args.command == "ledger":
             with suppress(Problem):  # without a record, or a device, the file is all there is
                 if "device" in memory.read():
-                    memory.overtaken()
+                    memory.end_if_overtaken()
             for entry in memory.read()["ledger"]:
                 print(visible(", ".join(f"{key} {value}" for key, value in entry.items())))
             print(f"ε = {spent(memory):g} in total")

@@ -35,11 +35,18 @@ from crowdml.device.outcome import Outcome
 from crowdml.device.retry_timer import RetryTimer
 from crowdml.device.routines import write_checkin
 from crowdml.device.sources import SourceCounts, features_of, feed, read_inputs
-from crowdml.device.storage import Account, AccountEntry, DeviceStore, Statement, default_file
+from crowdml.device.storage import (
+    Account,
+    AccountEntry,
+    AccountStatement,
+    DeviceStore,
+    default_file,
+)
 
 __all__ = [
     "Account",
     "AccountEntry",
+    "AccountStatement",
     "Agreement",
     "CheckedOut",
     "Device",
@@ -52,7 +59,6 @@ __all__ = [
     "RetryTimer",
     "RightCount",
     "SourceCounts",
-    "Statement",
     "TermsOffer",
     "Transport",
     "connect",

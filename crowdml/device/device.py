@@ -132,7 +132,7 @@ class Device:
     @property
     def pending(self) -> bool:
         """Return whether a check-in waits to be sent or answered."""
-        return self._store.pending is not None
+        return self._store.pending_checkin is not None
 
     @property
     def ended(self) -> str | None:

@@ -88,7 +88,7 @@ class Exchange:
     def _attempt(self) -> Outcome:
         """Make one round: send an old check-in first, then a new one."""
         outcome = Outcome.COLLECTED
-        checkin = self._store.pending
+        checkin = self._store.pending_checkin
         if checkin:
             outcome = self._send(checkin)
         # If there is no check-in, another process has used the samples: the rest needs a new
@@ -113,7 +113,7 @@ class Exchange:
     def _release(self) -> WrittenCheckin | None:
         """Check out w and turn the buffer into one sanitised check-in."""
         membership, agreement = self._membership, self._membership.agreement
-        if self._store.overtaken(COPIED):
+        if self._store.end_if_overtaken(COPIED):
             raise CopyFound
         n_samples = self._store.n_samples
         if n_samples < agreement.terms.collection.batch:
@@ -144,21 +144,21 @@ class Exchange:
     def _send(self, checkin: WrittenCheckin) -> Outcome:
         membership = self._membership
         if not self._store.claim(checkin):
-            self._store.answered(checkin, "not sent: another copy has sent this number")
-            self._store.overtaken(COPIED)
+            self._store.store_answer(checkin, "not sent: another copy has sent this number")
+            self._store.end_if_overtaken(COPIED)
             raise CopyFound
         self._on_step("booked")
         try:
             answer = membership.transport.checkin(membership.identity.token, checkin.body)
         except Rejected as error:
             if error.kind == "repeated-number":
-                self._store.repeated(checkin, REJECTED + error.kind, COPIED)
+                self._store.charge_copy(checkin, REJECTED + error.kind, COPIED)
                 raise CopyFound from error
             if error.kind not in KEEP_AFTER:
-                self._store.answered(checkin, REJECTED + error.kind)
+                self._store.store_answer(checkin, REJECTED + error.kind)
             raise
         self._on_step("sent")
-        self._store.answered(checkin, answer.status, answer.version)
+        self._store.store_answer(checkin, answer.status, answer.version)
         self._on_step("acknowledged")
         return Outcome.CHECKED_IN
 
@@ -172,7 +172,7 @@ class Exchange:
         if error.kind in GIVE_UP_ON:
             membership.end(error.detail)
             return Outcome.ENDED
-        all_made = membership.fulfilled and self._store.pending is None
+        all_made = membership.fulfilled and self._store.pending_checkin is None
         if error.kind == "too-many-checkins" or all_made:
             membership.end(ALL_MADE)
             return Outcome.ENDED

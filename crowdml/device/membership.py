@@ -49,7 +49,7 @@ class Membership:
         self.identity = identity
         self.agreement = Agreement(identity)
         self.transport = transport or _connect(identity)
-        if self.ended is None and self.fulfilled and store.pending is None:
+        if self.ended is None and self.fulfilled and store.pending_checkin is None:
             self.end(ALL_MADE)  # a process that was killed could not record the end
 
     @property

@@ -94,7 +94,7 @@ export class Exchange extends Membership {
   async #attempt() {
     /** @type {OutcomeName} */
     let outcome = Outcome.COLLECTED;
-    const old = await this.store.pending();
+    const old = await this.store.pendingCheckin();
     if (old) outcome = await this.#send(old);
     if ((await this.#batchIsFull()) && !(await this.#fulfilled())) {
       const checkin = await this.#release();
@@ -109,7 +109,7 @@ export class Exchange extends Membership {
   async #release() {
     const agreement = this.agreement;
     const mine = this.identity;
-    if (await this.store.overtaken(COPY_END)) throw new CopyFound();
+    if (await this.store.endIfOvertaken(COPY_END)) throw new CopyFound();
     // Ask before the check-out, so that a spent budget causes no traffic.
     const approval = await this.#approve(await this.store.nSamples());
     const checkedOut = await this.transport.checkout(mine.token, approval.event.role);
@@ -148,22 +148,22 @@ export class Exchange extends Membership {
   /** @param {WrittenCheckin} checkin */
   async #send(checkin) {
     if (!(await this.store.claim(checkin))) {
-      await this.store.answered(checkin, `${REJECTED}repeated-number`);
-      await this.store.overtaken(COPY_END);
+      await this.store.storeAnswer(checkin, `${REJECTED}repeated-number`);
+      await this.store.endIfOvertaken(COPY_END);
       throw new CopyFound();
     }
     this.#step("booked");
     try {
       const { status, version } = await this.transport.checkin(this.identity.token, checkin.body);
       this.#step("sent");
-      await this.store.answered(checkin, status, version);
+      await this.store.storeAnswer(checkin, status, version);
     } catch (error) {
       if (error instanceof Rejected && error.kind === "repeated-number") {
-        await this.store.repeated(checkin, REJECTED + error.kind, COPY_END);
+        await this.store.chargeCopy(checkin, REJECTED + error.kind, COPY_END);
         throw new CopyFound();
       }
       if (error instanceof Rejected && !KEEP_AFTER.includes(error.kind)) {
-        await this.store.answered(checkin, REJECTED + error.kind);
+        await this.store.storeAnswer(checkin, REJECTED + error.kind);
         this.changed();
       }
       throw error;
@@ -208,7 +208,7 @@ export class Exchange extends Membership {
       await this.end(error.kind, error.phrase);
       return Outcome.ENDED;
     }
-    const allMade = (await this.#fulfilled()) && !(await this.store.pending());
+    const allMade = (await this.#fulfilled()) && !(await this.store.pendingCheckin());
     if (error.kind === "too-many-checkins" || allMade) {
       await this.end("fulfilled", ALL_MADE);
       return Outcome.ENDED;
@@ -236,7 +236,7 @@ export class Exchange extends Membership {
   /** */
   async #somethingToDo() {
     if (this.ended !== null) return false;
-    return (await this.store.pending()) || (await this.#batchIsFull()) || (await this.#fulfilled());
+    return (await this.store.pendingCheckin()) || (await this.#batchIsFull()) || (await this.#fulfilled());
   }
 
   /** @param {string} name */

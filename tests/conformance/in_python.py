@@ -97,7 +97,7 @@ class PythonDevice:
         device, n_sent = self.device, len(self.device.account.statement.entries)
         if device.ended == LEFT:
             return Seen("left", 0, None, n_sent)
-        checkin = device._store.pending
+        checkin = device._store.pending_checkin
         return Seen(self._state(), device.n_samples, checkin.body if checkin else None, n_sent)
 
     def _state(self) -> str:
@@ -127,14 +127,14 @@ class PythonDevice:
         self.open()
 
     def die_at_the_record(self, written: bool) -> None:
-        claim = Account.claim
+        claim = Account.claim_number
 
         def dying(account: Account, *given: Any) -> bool:
             if written:
                 claim(account, *given)
             raise KeyboardInterrupt
 
-        with patch.object(Account, "claim", dying), suppress(KeyboardInterrupt):
+        with patch.object(Account, "claim_number", dying), suppress(KeyboardInterrupt):
             self.feed(BATCH)
 
     def again(self) -> str:

@@ -540,7 +540,7 @@ def test_another_process_is_faster_before_the_approval(
             assert other.sync() is Outcome.CHECKED_IN
             return False
 
-        monkeypatch.setattr(device._store, "overtaken", meanwhile)
+        monkeypatch.setattr(device._store, "end_if_overtaken", meanwhile)
         assert fill(device, 3)[-1] is Outcome.COLLECTED
         assert [message.samples for message in transport.messages] == [3]
 

@@ -12,9 +12,9 @@ from crowdml.cli.options import JSON
 from crowdml.cli.output import count_of, print_json, print_lines
 from crowdml.device import (
     Account,
+    AccountStatement,
     DeviceStore,
     RightCount,
-    Statement,
     default_file,
     draw_bars,
     for_you,
@@ -40,7 +40,7 @@ def ledger(file: FILE = None, json: JSON = False) -> None:
         print_lines(*_over_all_tasks(account))
 
 
-def _statement(folder: Path) -> Statement:
+def _statement(folder: Path) -> AccountStatement:
     with closing(Account(folder)) as account:
         return account.statement
 
@@ -117,7 +117,7 @@ def works(terms: Terms, tallies: list[RightCount]) -> list[str]:
     return [f"{said} Only this device knows the exact count.", row]
 
 
-def _over_all_tasks(account: Statement) -> list[str]:
+def _over_all_tasks(account: AccountStatement) -> list[str]:
     lines = ["", "Over all tasks of this folder, including tasks that you left:"]
     for (server, task), ledger in account.tasks.items():
         times = count_of(len(ledger.events), "check-in")
@@ -135,7 +135,7 @@ def _over_all_tasks(account: Statement) -> list[str]:
     return lines
 
 
-def _document(account: Statement) -> dict[str, Any]:
+def _document(account: AccountStatement) -> dict[str, Any]:
     return {
         "epsilon": {
             "per_sample": account.epsilon_per_sample,
@@ -156,7 +156,7 @@ def _document(account: Statement) -> dict[str, Any]:
     }
 
 
-def sent_before(account: Statement) -> list[str]:
+def sent_before(account: AccountStatement) -> list[str]:
     """Return what was sent before, for a participant who is asked to join another task."""
     if not account.entries:
         return []
