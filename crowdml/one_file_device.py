@@ -370,7 +370,7 @@ def is_wrong(terms: Terms, w: list[float], x: list[float], y: float) -> bool:
     return bool(abs(s[0] - y) > terms.tolerance)
 
 
-def tally(terms: Terms, w: list[float], samples: list[Sample]) -> tuple[int, int]:
+def count_right(terms: Terms, w: list[float], samples: list[Sample]) -> tuple[int, int]:
     """Count the samples that the crowd's model is right about, before they are used.
 
     The counts are for the participant alone: they are in the device's file until it leaves.
@@ -380,7 +380,7 @@ def tally(terms: Terms, w: list[float], samples: list[Sample]) -> tuple[int, int
     return len(samples) - sum([is_wrong(terms, w, x, y) for x, y in samples]), len(samples)
 
 
-def for_you(tallies: list[list[int]], tolerance: float | None) -> str:
+def describe_personal_accuracy(tallies: list[list[int]], tolerance: float | None) -> str:
     """Say how well the crowd's model works for the participant, if it is known."""
     right = samples = 0
     for n, of in reversed(tallies):
@@ -394,7 +394,7 @@ def for_you(tallies: list[list[int]], tolerance: float | None) -> str:
     return f"The crowd’s model was within {figure(tolerance)} of the number in {part}."
 
 
-def course(tallies: list[list[int]]) -> list[float]:
+def shares_over_time(tallies: list[list[int]]) -> list[float]:
     """Return the share of right predictions over time, in at most 30 parts."""
     counted = [each for each in tallies if each[1]]
     parts = min(len(counted), MOST_BARS)
@@ -403,7 +403,7 @@ def course(tallies: list[list[int]]) -> list[float]:
     return [sum(n for n, _ in part) / sum(of for _, of in part) for part in cut]
 
 
-def past_errors(table: str) -> list[list[float]]:
+def read_errors(table: str) -> list[list[float]]:
     """Read how often the crowd's model was wrong over time: check-ins, share and margin."""
     try:
         rows = [[float(cell) for cell in line.split(",")] for line in table.split()[1:]]
@@ -449,7 +449,7 @@ def percent_range(share: float, margin: float) -> str:
     return f"{below}\xa0%" if below == above else f"between {below} and {above}\xa0%"
 
 
-def what_became(mine: list[int], now: Any, errors: list[list[float]]) -> list[str]:
+def describe_contribution(mine: list[int], now: Any, errors: list[list[float]]) -> list[str]:
     """Say which check-ins were the participant's, and how the crowd's error changed since.
 
     No change is claimed where the two bands overlap.
@@ -1053,7 +1053,7 @@ def unusable(path: str, error: Exception) -> Problem:
     return Problem(f"cannot use {path}: {error}. {remedy}")
 
 
-def narrow(path: str) -> None:
+def make_private(path: str) -> None:
     """Let only the owner read a file, if somebody has widened access."""
     for file in (path, f"{path}-journal"):
         if os.path.exists(file) and os.stat(file).st_mode & 0o077:
@@ -1087,7 +1087,7 @@ class Record:
                 db.execute("BEGIN IMMEDIATE")
                 columns = "device, number, checkin, epsilon, PRIMARY KEY (device, number)"
                 db.execute(f"CREATE TABLE IF NOT EXISTS sent ({columns})")
-                narrow(self.path)
+                make_private(self.path)
                 yield db
         except sqlite3.Error as error:
             raise unusable(self.path, error) from error
@@ -1147,25 +1147,25 @@ class Memory:
         self.db = private_database(path)
         with self.db:
             self.db.execute("BEGIN IMMEDIATE")
-            if self.one("PRAGMA application_id") != MINE:
-                if self.one("SELECT count(*) FROM sqlite_master"):
+            if self.scalar("PRAGMA application_id") != MINE:
+                if self.scalar("SELECT count(*) FROM sqlite_master"):
                     raise Problem(f"{path} is another program's file. Name another with --file.")
                 self.db.execute("CREATE TABLE buffer (sample)")
                 self.db.execute("CREATE TABLE state AS SELECT ? AS document", ('{"ledger": []}',))
                 self.db.execute(f"PRAGMA application_id = {MINE}")
-        narrow(path)
+        make_private(path)
 
-    def one(self, query: str) -> Any:
+    def scalar(self, query: str) -> Any:
         return self.db.execute(query).fetchone()[0]
 
     def read(self, device: str | None = None) -> Any:
-        state = json.loads(self.one("SELECT document FROM state"))
+        state = json.loads(self.scalar("SELECT document FROM state"))
         if state.get("device") != (device or state.get("device")):
             raise Problem("another process has left the task with this file.")
         return state
 
     def n_samples(self) -> int:
-        return int(self.one("SELECT count(*) FROM buffer"))
+        return int(self.scalar("SELECT count(*) FROM buffer"))
 
     def end_if_overtaken(self, outbox: str = "", said: str = "") -> bool:
         """Charge check-ins that only the record has, since another copy has sent them, and end.
@@ -1253,7 +1253,9 @@ class Server:
                 ) from error
             raise Untrusted(f"{why}Ask the task's owner; see --fingerprint.", "unknown") from error
         except (OSError, http.client.HTTPException, ValueError, RecursionError) as error:
-            raise Problem(f"cannot reach the server: {why_not(error)}.", "unknown") from error
+            raise Problem(
+                f"cannot reach the server: {why_unreachable(error)}.", "unknown"
+            ) from error
         if answer.status in (200, 201, 204):
             return answer.headers, document
         problem = document if type(document) is dict else {}
@@ -1265,7 +1267,7 @@ class Server:
         raise Problem(why, kind if answer.status < 500 else "unavailable", wait)
 
 
-def why_not(error: Exception) -> str:
+def why_unreachable(error: Exception) -> str:
     """Say why a server cannot be reached, without the numbers and file names of libraries."""
     if str(error).startswith("\x15\x03"):
         return "it speaks TLS, so its address begins with https://"
@@ -1279,7 +1281,9 @@ def why_not(error: Exception) -> str:
 # A device's life
 
 
-def join(memory: Memory, link: str, fingerprint: str, invite: str, yes: bool, naked: bool) -> str:
+def join(
+    memory: Memory, link: str, fingerprint: str, invite: str, yes: bool, accept_no_privacy: bool
+) -> str:
     """Show the terms, and pin what was shown."""
     found = re.fullmatch(r"(https?://.+)/(?:join|v1/tasks)/([a-z0-9][a-z0-9-]{0,62})/?", link)
     if not found:
@@ -1309,9 +1313,9 @@ What for:      {visible(terms.purpose)}{describe_start(terms)}
 What leaves:   {" ".join(leaves)}
 How to stop:   `leave`, at any time, erases the samples here; what was sent stays in the model.
 What you lose: {" ".join(lost)}
-What you lost: ε = {spent(memory):g} before, as far as this file knows.
+What you lost: ε = {epsilon_spent(memory):g} before, as far as this file knows.
 The terms are: {terms.sha256}""")
-    if "not_private" in said and not naked:
+    if "not_private" in said and not accept_no_privacy:
         raise Problem("not joined. To join a task that is NOT PRIVATE, add --accept-no-privacy.")
     if not yes and input("Agree and join? [y/N] ").strip().lower() not in ("y", "yes"):
         raise Problem("not joined.")
@@ -1373,17 +1377,17 @@ def texts(document: Any, *names: str) -> dict[str, str]:
     return {name: document[name] for name in names}
 
 
-def spent(memory: Memory) -> float:
+def epsilon_spent(memory: Memory) -> float:
     return math.fsum(entry["epsilon"] for entry in memory.read()["ledger"])
 
 
-def works(memory: Memory) -> list[str]:
+def personal_accuracy(memory: Memory) -> list[str]:
     """Say how well the crowd's model works for the participant, if it is known."""
     me = memory.read()
     terms = Terms(me["terms"], me["task"]) if "device" in me else None
     tolerance = terms.tolerance if terms and not terms.C else None  # of a number
-    said = for_you(tallies := me.get("tallies", []), tolerance)
-    bars = "".join(BARS[min(int(8 * share), 7)] for share in course(tallies))
+    said = describe_personal_accuracy(tallies := me.get("tallies", []), tolerance)
+    bars = "".join(BARS[min(int(8 * share), 7)] for share in shares_over_time(tallies))
     over_time = f"Over time, from no sample to all: {bars}"
     return [f"{said} Only this device knows the exact count.", over_time] if said else []
 
@@ -1395,14 +1399,14 @@ def result(memory: Memory) -> list[str]:
     now, errors = read_statistics(server.call("GET", "/stats")[1]), list[list[float]]()
     with suppress(Problem):  # a server without pages has none
         table = server.call("GET", f"/tasks/{me['task']}/charts/error.csv")[1]
-        errors = past_errors(table if type(table) is str else "")
+        errors = read_errors(table if type(table) is str else "")
     n = f"{now['version']:,} check-ins"
     said = (
         f"has ended, after {n}."
         if now["state"] in ENDINGS
         else f"is {now['state']}, with {n} so far."
     )
-    became = what_became(sorted(me.get("places", [])), now, errors)
+    became = describe_contribution(sorted(me.get("places", [])), now, errors)
     learnt = f"What was learnt: {me['url'].rstrip('/')}/tasks/{me['task']}"
     return [f"The task {me['task']} {said}", *became, learnt]
 
@@ -1435,7 +1439,7 @@ class Device:
         if os.path.isfile(source):  # can be read again: nothing is taken before the look at it
             rows = None
             first = list(islice(lines, max(LOOKED_AT, self.terms.batch))) if new else []
-            self.look(
+            self.check_rows(
                 source, [row for _, line, layout, _ in first for row in layout.read(line)], yes
             )
             lines = chain(first, lines)
@@ -1458,7 +1462,7 @@ class Device:
             if rows is not None:
                 rows += layout.read(line)
                 if self.memory.n_samples() + 1 >= self.terms.batch:
-                    self.look(source, rows, yes, self.memory.n_samples() - before)
+                    self.check_rows(source, rows, yes, self.memory.n_samples() - before)
                     rows = None
             bad, kept = 0, kept + 1
             while not self.keep(sample, position):
@@ -1514,7 +1518,7 @@ class Device:
             raise Problem("--format termux needs a task that reads motion or light.")
         sensing, n_skipped = Sensing(self.terms, every), 0
         for now, label, text in arrivals(lines, clock, self.memory.path):
-            version = self.memory.one("PRAGMA data_version")
+            version = self.memory.scalar("PRAGMA data_version")
             if version != known:  # another process has written: it may have left the task
                 known = version
                 if self.done():
@@ -1536,7 +1540,7 @@ class Device:
                     first.append(row)
                     n_samples = self.memory.n_samples() + 1
                     if n_samples >= self.terms.batch or len(first) >= LOOKED_AT:
-                        self.look("-", first, yes, len(first) - 1, app=True)
+                        self.check_rows("-", first, yes, len(first) - 1, app=True)
                         first = None
                 if not self.keep(sample, {}, first=first):
                     n_skipped += 1
@@ -1572,7 +1576,7 @@ class Device:
             state.update(changes)
         return True
 
-    def look(
+    def check_rows(
         self,
         source: str,
         rows: list[list[float | None]],
@@ -1694,7 +1698,7 @@ class Device:
             state["number"], entry = number, {"task": state["task"], "number": number}
             entry |= {"role": role, "epsilon": terms.epsilon, "answer": "none yet"}
             state["ledger"].append(entry)
-            state["tallies"] = [*state.get("tallies", []), tally(terms, w, samples)]
+            state["tallies"] = [*state.get("tallies", []), count_right(terms, w, samples)]
             db.execute("DELETE FROM buffer")
 
     def deliver(self) -> None:
@@ -1791,19 +1795,19 @@ def main() -> int:
         if args.command == "join":
             if args.fingerprint == "":  # an unset variable in a script must not drop the pin
                 raise Problem(NO_FINGERPRINT)
-            naked, pin = args.accept_no_privacy, args.fingerprint or ""
-            print(join(memory, args.link, pin, args.invite, args.yes, naked))
+            pin = args.fingerprint or ""
+            print(join(memory, args.link, pin, args.invite, args.yes, args.accept_no_privacy))
         elif args.command == "ledger":
             with suppress(Problem):  # without a record, or a device, the file is all there is
                 if "device" in memory.read():
                     memory.end_if_overtaken()
             for entry in memory.read()["ledger"]:
                 print(visible(", ".join(f"{key} {value}" for key, value in entry.items())))
-            print(f"ε = {spent(memory):g} in total")
-            for line in works(memory):
+            print(f"ε = {epsilon_spent(memory):g} in total")
+            for line in personal_accuracy(memory):
                 print(line)
         elif args.command == "result":
-            for line in (*works(memory), *result(memory)):
+            for line in (*personal_accuracy(memory), *result(memory)):
                 print(visible(line))
         else:
             device = Device(memory)

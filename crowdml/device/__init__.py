@@ -16,7 +16,6 @@ from crowdml.device.enrolment import (
     read_terms,
     rejoin,
 )
-from crowdml.device.for_you import RightCount, draw_bars, for_you, shares_over_time
 from crowdml.device.identity import Identity
 from crowdml.device.label import set_label
 from crowdml.device.loading import load_model
@@ -32,6 +31,12 @@ from crowdml.device.network import (
     why_unreachable,
 )
 from crowdml.device.outcome import Outcome
+from crowdml.device.personal_accuracy import (
+    RightCount,
+    describe_personal_accuracy,
+    draw_bars,
+    shares_over_time,
+)
 from crowdml.device.retry_timer import RetryTimer
 from crowdml.device.routines import write_checkin
 from crowdml.device.sources import SourceCounts, features_of, feed, read_inputs
@@ -65,12 +70,12 @@ __all__ = [
     "default_file",
     "default_limits",
     "describe_contribution",
+    "describe_personal_accuracy",
     "draw_bars",
     "features_of",
     "feed",
     "fetch_certificate",
     "fingerprint_of",
-    "for_you",
     "load_model",
     "read_inputs",
     "read_link",

@@ -51,7 +51,7 @@ class Exchange:
         self._log_once = notices.log_once
         self._on_step = on_step
 
-    def something_to_do(self, summary: StoreSummary) -> bool:
+    def has_work(self, summary: StoreSummary) -> bool:
         """Return whether a check-in waits to be sent, or a minibatch is full."""
         return not self._membership.ended and (summary.pending or self._fills_a_batch(summary))
 
@@ -59,7 +59,7 @@ class Exchange:
         """Send the check-in that waits, then check in a full minibatch, if the time has come."""
         if self._membership.ended:
             return Outcome.ENDED
-        if not self.something_to_do(summary):
+        if not self.has_work(summary):
             return Outcome.COLLECTED
         if self._fills_a_batch(summary):
             self._retry_timer.batch_filled()
@@ -70,7 +70,7 @@ class Exchange:
         except Unreachable as error:
             self._log_once(f"{error} Samples are kept; will try again.")
             return self._retry_timer.wait_after_failure(
-                Outcome.WAITING, _patience(error.retry_after)
+                Outcome.WAITING, _requested_wait(error.retry_after)
             )
         except LimitReached as error:
             self._log_once(str(error))
@@ -131,7 +131,7 @@ class Exchange:
             version = checked_out.checkout.version
             checkin = agreement.write(approval, version, parameters, x, y, ledger, self._chance)
             if checkin:
-                self._store.results.keep(checkin.id, agreement.tally(parameters, x, y))
+                self._store.results.keep(checkin.id, agreement.count_right(parameters, x, y))
             self._on_step("sanitised")
             return checkin
 
@@ -178,19 +178,21 @@ class Exchange:
             return Outcome.ENDED
         if error.kind == "task-finished":
             # The owner may reopen the task: the next run asks the server again.
-            membership.over = error.detail
+            membership.task_end = error.detail
             return Outcome.ENDED
         if error.kind == "terms-changed":
             return self._await_consent()
         why = Outcome.PAUSED if error.kind == "task-paused" else Outcome.WAITING
-        return self._retry_timer.wait_after_failure(why, _patience(error.extra.get("retry_after")))
+        return self._retry_timer.wait_after_failure(
+            why, _requested_wait(error.extra.get("retry_after"))
+        )
 
     def _await_consent(self) -> Outcome:
         """Stop making attempts until the participant agrees, or starts the device again."""
         return self._retry_timer.wait_after_failure(Outcome.TERMS, math.inf)
 
 
-def _patience(retry_after: object) -> float:
+def _requested_wait(retry_after: object) -> float:
     """Return the seconds that the server asks to wait, up to `LONGEST_WAIT`."""
     if isinstance(retry_after, bool) or not isinstance(retry_after, int | float):
         return 0.0

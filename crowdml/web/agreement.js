@@ -2,7 +2,7 @@
 
 import { decodeBytes, decodeParameters } from "./codec.js";
 import { InvalidInput, NotPrivate, Rejected, TermsChanged } from "./errors.js";
-import { tally } from "./for_you.js";
+import { countRight } from "./for_you.js";
 import { Minibatch } from "./minibatch.js";
 import { phrase } from "./phrase.js";
 import { checkinKeyOf } from "./checkin_key.js";
@@ -110,7 +110,7 @@ export class Agreement {
     const { payload, truth } = this.#mechanism.makePayload(minibatch, event, key, chance);
     const message = { id: chance.token(), version, terms: this.termsSha256, ...payload };
     const body = new TextEncoder().encode(JSON.stringify(message));
-    const counted = tally(this.#model, exported ?? w, x, y);
+    const counted = countRight(this.#model, exported ?? w, x, y);
     return { checkin: { id: message.id, body }, event, truth, tally: counted };
   }
 }

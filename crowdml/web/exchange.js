@@ -71,7 +71,7 @@ export class Exchange extends Membership {
     for (;;) {
       const outcome = await this.sync();
       const left = deadline - performance.now();
-      if (left <= 0 || final.includes(outcome) || !(await this.#somethingToDo())) return outcome;
+      if (left <= 0 || final.includes(outcome) || !(await this.#hasWork())) return outcome;
       const pause = Math.min(Math.max(this.retryTimer.seconds * 1000, 10), left);
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
@@ -80,7 +80,7 @@ export class Exchange extends Membership {
   async #sync() {
     await this.refresh();
     if (this.ended !== null) return Outcome.ENDED;
-    if (!(await this.#somethingToDo())) return Outcome.COLLECTED;
+    if (!(await this.#hasWork())) return Outcome.COLLECTED;
     if (await this.#batchIsFull()) this.retryTimer.batchFilled();
     if (!this.retryTimer.isDue) return this.retryTimer.reason;
     try {
@@ -191,7 +191,7 @@ export class Exchange extends Membership {
     }
     if (!(error instanceof Unreachable)) throw error;
     this.notify(phrase("{why} Samples are kept; will try again.", { why: error.phrase }));
-    return this.retryTimer.waitAfterFailure(Outcome.WAITING, patience(error.retryAfter));
+    return this.retryTimer.waitAfterFailure(Outcome.WAITING, requestedWait(error.retryAfter));
   }
 
   /**
@@ -215,12 +215,12 @@ export class Exchange extends Membership {
     }
     if (finished) {
       // The owner may reopen the task: the device asks again when the page is opened again.
-      this.over = { code: error.kind, phrase: error.phrase };
+      this.taskEnd = { code: error.kind, phrase: error.phrase };
       return Outcome.ENDED;
     }
     if (error.kind === "terms-changed") return this.#awaitConsent();
     const paused = error.kind === "task-paused";
-    const atLeast = patience(error.extra["retry_after"]);
+    const atLeast = requestedWait(error.extra["retry_after"]);
     return this.retryTimer.waitAfterFailure(paused ? Outcome.PAUSED : Outcome.WAITING, atLeast);
   }
 
@@ -233,8 +233,7 @@ export class Exchange extends Membership {
     return (await this.store.nSamples()) >= this.terms.collection.batch;
   }
 
-  /** */
-  async #somethingToDo() {
+  async #hasWork() {
     if (this.ended !== null) return false;
     return (await this.store.pendingCheckin()) || (await this.#batchIsFull()) || (await this.#fulfilled());
   }
@@ -246,6 +245,6 @@ export class Exchange extends Membership {
 }
 
 /** @param {unknown} retryAfter The seconds that the server asks to wait. */
-function patience(retryAfter) {
+function requestedWait(retryAfter) {
   return typeof retryAfter === "number" && retryAfter >= 0 ? Math.min(retryAfter, LONGEST_WAIT) : 0;
 }

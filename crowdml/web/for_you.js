@@ -18,7 +18,7 @@ const MOST_BARS = 30;
  *
  * @type {(model: LinearModel, w: Float64Array, x: Rows, y: readonly number[]) => RightCount}
  */
-export function tally(model, w, x, y) {
+export function countRight(model, w, x, y) {
   if (w.every((value) => value === 0)) return { right: 0, samples: 0 };
   let wrong = 0;
   for (const [i, row] of x.entries()) {
@@ -48,7 +48,7 @@ export function sharesOverTime(tallies) {
  * @param {readonly RightCount[]} tallies
  * @param {number | null} tolerance Of a task that predicts a number; null where it predicts a label.
  */
-export function forYou(tallies, tolerance) {
+export function describePersonalAccuracy(tallies, tolerance) {
   let start = tallies.length;
   while (start > 0 && sum(tallies.slice(start)).samples < ENOUGH) start--;
   const { right: n, samples: of } = sum(tallies.slice(start));

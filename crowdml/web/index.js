@@ -9,7 +9,7 @@ export { Device, GIVE_UP_ON } from "./device.js";
 export { limitsOf, readTerms } from "./enrolment.js";
 export * from "./errors.js";
 export { boundFeatures, checkTarget, targetOf } from "./features.js";
-export { forYou, sharesOverTime } from "./for_you.js";
+export { describePersonalAccuracy, sharesOverTime } from "./for_you.js";
 export { Ledger, lossOf, wholeLossOf } from "./ledger.js";
 export { Loss } from "./loss.js";
 export { MECHANISMS, eventKindOf } from "./mechanisms/index.js";

@@ -639,7 +639,9 @@ def test_how_well_it_works_for_a_participant_stays_here(
     caplog.set_level(logging.DEBUG)
     heard = []
     for found in (RightCount(0, 987654), RightCount(987654, 987654)):
-        monkeypatch.setattr("crowdml.device.agreement.tally", lambda *all_, found=found: found)
+        monkeypatch.setattr(
+            "crowdml.device.agreement.count_right", lambda *all_, found=found: found
+        )
         transport = MemoryTransport(make_task(privacy__mechanism=mechanism))
         transport.after = [Unreachable("lost")]
         file = tmp_path / str(found.right) / "device"

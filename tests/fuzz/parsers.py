@@ -156,7 +156,7 @@ def one_file_statistics(data: bytes) -> None:
         document = one_file_device.read_json(data)
         now = one_file_device.read_statistics(document)
         assert now["error"] is None or now["error"]["margin"] >= 0
-        one_file_device.what_became([1, 3], now, [[1.0, 0.5, 0.1]])
+        one_file_device.describe_contribution([1, 3], now, [[1.0, 0.5, 0.1]])
 
 
 @parser

@@ -16,8 +16,8 @@ from crowdml.device import (
     DeviceStore,
     RightCount,
     default_file,
+    describe_personal_accuracy,
     draw_bars,
-    for_you,
     shares_over_time,
 )
 from crowdml.errors import DeviceError
@@ -61,7 +61,9 @@ def _device(path: Path, json: bool) -> dict[str, Any]:
         Console().print(table)
         terms = Terms.parse(identity.terms)
         print_lines(
-            *_spent(account, identity.limits), *_lost(terms, account), *works(terms, tallies)
+            *_spent(account, identity.limits),
+            *_lost(terms, account),
+            *personal_accuracy(terms, tallies),
         )
     return {
         "task": identity.task,
@@ -105,12 +107,12 @@ def _lost(terms: Terms, account: Ledger) -> list[str]:
     return [" ".join(map(str, promise.what_is_lost))]
 
 
-def works(terms: Terms, tallies: list[RightCount]) -> list[str]:
+def personal_accuracy(terms: Terms, tallies: list[RightCount]) -> list[str]:
     """Return how well the crowd's model works for this participant, for a terminal only.
 
     `--json` leaves it out, because a program could pass it on to somebody else.
     """
-    said = for_you(tallies, None if terms.n_classes else terms.model.tolerance)
+    said = describe_personal_accuracy(tallies, None if terms.n_classes else terms.model.tolerance)
     if said is None:
         return []
     row = f"Over time, from no sample to all: {draw_bars(shares_over_time(tallies))}"

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from crowdml.cli.device.file import FILE, find
-from crowdml.cli.device.ledger import works
+from crowdml.cli.device.ledger import personal_accuracy
 from crowdml.cli.output import print_lines, write_file
 from crowdml.device import (
     Agreement,
@@ -32,7 +32,7 @@ def result(
         identity, tallies, mine = store.identity, store.results.tallies, store.results.versions
     if identity is None:
         raise DeviceError(f"{path} has not joined a task. Join one first.")
-    print_lines(*works(Terms.parse(identity.terms), tallies))
+    print_lines(*personal_accuracy(Terms.parse(identity.terms), tallies))
     where = identity.url, identity.task, identity.certificate, identity.insecure_http
     with closing(HttpTransport(*where)) as server:
         now = server.statistics()

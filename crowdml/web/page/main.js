@@ -4,7 +4,7 @@ import { Device, taskEnded } from "../index.js";
 import { Budget } from "./budget.js";
 import { Comparison } from "./comparison.js";
 import { consent } from "./consent.js";
-import { renderForYou } from "./course.js";
+import { renderPersonalAccuracy } from "./course.js";
 import { any, complain, element, put, show } from "./elements.js";
 import { Ending } from "./ending.js";
 import { Panel } from "./panel.js";
@@ -61,7 +61,7 @@ async function takePart(device, fresh) {
     await budget.render();
     panel.render();
     const over = device.ended ?? part.over;
-    renderForYou(device.terms, history, over !== null);
+    renderPersonalAccuracy(device.terms, history, over !== null);
     put("ended-why", over ? say(over.phrase) : "");
     show(over ? "ended" : part.termsChanged ? "terms" : "part");
     if (over) await ending.render(history);
