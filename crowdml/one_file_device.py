@@ -79,7 +79,8 @@ PERSON = {"", "copied", "task-finished", "terms-changed"}  # a person has to do 
 ENDED = {"copied", "task-finished", *GIVE_UP_ON}
 CODES = {**dict.fromkeys(ENDED, 3), **dict.fromkeys(KEEP_AFTER, 5), "wrong-number": 5}
 CODES |= {"task-paused": 6, "terms-changed": 7, "rows": 8}  # how `run` ends, as in the package
-SHOWN, MOST_BAD, LONGEST_LINE = 5, 1000, 2**24  # bad lines that are shown; in a row; characters
+MOST_SHOWN, MOST_BAD = 5, 1000  # bad lines that are shown; bad lines in a row
+LONGEST_LINE = 2**24
 PROGRESS_SECONDS = 5.0
 NOT_A_SAMPLE = (ArithmeticError, TypeError, ValueError, RecursionError, csv.Error)  # in a line
 OTHERS = "device.py supports only the mechanism direction. Install crowdml, as the join page shows"
@@ -90,7 +91,7 @@ PRIVATE_UP_TO = 20  # a larger ε protects nobody
 LEVELS = {0.1: "very strong", 1: "strong", 4: "moderate", 10: "weak", PRIVATE_UP_TO: "very weak"}
 SLOT = 0.05  # seconds: a check-in is sent `Terms.slots` of these after its check-out
 STEPS_OF_SLOT, STEPS_OF_SAMPLE = 100_000, 20  # products in a slot; to read and delete a sample
-FINEST, SMALLEST = 2**16, 2.0**-500  # of whole numbers, and of a gradient that is not all zeros
+LARGEST_WHOLE, SMALLEST_GRADIENT = 2**16, 2.0**-500  # of a gradient that is not zero
 SMALLEST_VALUE = 2.0**-60  # what is smaller in a sample counts as 0
 SMALLEST_EXPONENT = -60.0
 LONGEST_PAUSE, LONGEST_WAIT = 300.0, 3600.0  # seconds: the device chooses, the server asks for
@@ -101,7 +102,7 @@ COPIED = (
     "ledger now, and this copy sends nothing more. To go on, leave and join again: what you send "
     "then adds to what you have lost."
 )
-ENOUGH = 20  # samples that the sentence for the participant is about, or a few more
+ENOUGH_SAMPLES = 20  # samples that the sentence for the participant is about, or a few more
 MOST_BARS, BARS = 30, "▁▂▃▄▅▆▇█"
 UNCERTAIN = 0.5  # an estimated share with such a margin, or a larger one, counts as unknown
 PARTIAL_CHAIN = 0x80000  # of ssl.VerifyFlags: no name in Python 3.9; trust a leaf by itself
@@ -173,7 +174,7 @@ TERMS = {
 }  # fmt: skip
 """A type with least and most (of a text or list: of its length), words, null; [rule]: or null."""
 COLUMNS = {"names": [], "center": [], "scale": [], "length": 1.0, "missing": "reject"}
-USUAL: dict[str, dict[str, Any]] = {
+USUAL_TERMS: dict[str, dict[str, Any]] = {
     "features": COLUMNS, "model": {"start": None}, "target": {"unit": ""},
 }  # fmt: skip
 LABELS = ("y", "label", "target", "answer")  # usual names of the column with the label
@@ -216,7 +217,7 @@ class Terms(SimpleNamespace):
             privacy = terms.get("privacy") if type(terms) is dict else None
             if type(privacy) is dict and privacy.get("mechanism") in ("gaussian", "laplace"):
                 raise Problem(f"the task uses {privacy['mechanism']} noise: {OTHERS}.")
-            for name, usual in USUAL.items():
+            for name, usual in USUAL_TERMS.items():
                 if type(terms) is dict and type(terms.get(name)) is dict:
                     terms[name] = {**usual, **terms[name]}
             check(terms, TERMS, "terms")
@@ -338,11 +339,12 @@ def in_whole_numbers(u: list[float]) -> tuple[list[float], float]:
     some samples make them and others do not. So small values are dropped by comparisons alone.
     """
     top = max(map(abs, u))
-    sound = SMALLEST <= top < math.inf
-    least, top = (top / (4 * FINEST), top) if sound else (math.nan, 1.0)  # nothing reaches nan
+    sound = SMALLEST_GRADIENT <= top < math.inf
+    # Nothing reaches nan.
+    least, top = (top / (4 * LARGEST_WHOLE), top) if sound else (math.nan, 1.0)
     kept = [value if abs(value) >= least else 0.0 for value in u]
-    whole = [float(math.floor(value / top * FINEST + 0.5)) for value in kept]
-    return whole, top / FINEST * math.sqrt(sum(map(mul, whole, whole)))
+    whole = [float(math.floor(value / top * LARGEST_WHOLE + 0.5)) for value in kept]
+    return whole, top / LARGEST_WHOLE * math.sqrt(sum(map(mul, whole, whole)))
 
 
 def direction(terms: Terms, key: str, u: list[float]) -> int:
@@ -384,7 +386,7 @@ def describe_personal_accuracy(tallies: list[list[int]], tolerance: float | None
     """Say how well the crowd's model works for the participant, if it is known."""
     right = samples = 0
     for n, of in reversed(tallies):
-        if samples < ENOUGH:
+        if samples < ENOUGH_SAMPLES:
             right, samples = right + n, samples + of
     if samples < 2:
         return ""
@@ -768,8 +770,8 @@ def read_lines(
 
 # A sensor's readings, as termux-sensor prints them, and samples from them
 
-WORDS = {"motion": "accel", "light": "light"}  # in a vendor's name of the sensor
-WORSE = ("linear", "uncal", "wake")  # in the names of its variants
+SENSOR_WORDS = {"motion": "accel", "light": "light"}  # in a vendor's name of the sensor
+VARIANT_WORDS = ("linear", "uncal", "wake")  # in the names of its variants
 GAP_SECONDS, GAP_TICKS = 1.0, 5  # readings further apart than either are in no window together
 FLOOR = 2.0**-40  # a bin below this share of the largest reading, for each reading, is rounding
 LONGEST_OBJECT, MOST_WAITING = 2**20, 100_000
@@ -800,12 +802,12 @@ def termux_reading(text: str, kind: str) -> float | None:
         for entry in document.values()
     ):
         raise ValueError('expected {"NAME": {"values": [numbers]}}')
-    fitting = [name for name in document if WORDS[kind] in name.lower()]
+    fitting = [name for name in document if SENSOR_WORDS[kind] in name.lower()]
     if not fitting and len(document) == 1:
         fitting = list(document)
     if not fitting:
         return None
-    name = min(fitting, key=lambda name: sum(word in name.lower() for word in WORSE))
+    name = min(fitting, key=lambda name: sum(word in name.lower() for word in VARIANT_WORDS))
     values = document[name]["values"][: 3 if kind == "motion" else 1]
     if not values or not all(type(value) in (int, float) for value in values):
         raise ValueError(f"expected numbers, found {values}")
@@ -1453,7 +1455,7 @@ class Device:
                 sample = layout.sample(line)
             except NOT_A_SAMPLE as error:
                 skipped, bad = skipped + 1, bad + 1
-                if skipped <= SHOWN:
+                if skipped <= MOST_SHOWN:
                     print(visible(f"skipped line {n}, {line[:40]!r}: {error}"), file=sys.stderr)
                 if bad >= MOST_BAD:
                     last = f"the last {MOST_BAD:,} lines are no samples."
@@ -1468,8 +1470,8 @@ class Device:
             while not self.keep(sample, position):
                 self.check_in(wait)
             self.check_in(wait)
-        if skipped > SHOWN:
-            print(f"… and {skipped - SHOWN:,} more", file=sys.stderr)
+        if skipped > MOST_SHOWN:
+            print(f"… and {skipped - MOST_SHOWN:,} more", file=sys.stderr)
         if self.done():
             return ALL_MADE
         if not kept and (skipped or (new and source != "-")):
@@ -1514,7 +1516,7 @@ class Device:
         sensor, known, later, origin = self.terms.sensor, None, 0.0, None
         # Rows that wait for a look, those of earlier runs too; None after it.
         first: list[list[float | None]] | None = self.memory.read(self.name).get("first", [])
-        if not sensor or sensor["kind"] not in WORDS:
+        if not sensor or sensor["kind"] not in SENSOR_WORDS:
             raise Problem("--format termux needs a task that reads motion or light.")
         sensing, n_skipped = Sensing(self.terms, every), 0
         for now, label, text in arrivals(lines, clock, self.memory.path):
@@ -1532,7 +1534,7 @@ class Device:
                     samples = list(sensing.push(now - origin, reading, label))
             except NOT_A_SAMPLE as error:
                 n_skipped += 1
-                if n_skipped <= SHOWN:
+                if n_skipped <= MOST_SHOWN:
                     print(visible(f"skipped {text[:40]!r}: {error}"), file=sys.stderr)
                 continue
             for sample, row in zip(samples, sensing.rows):
@@ -1544,7 +1546,7 @@ class Device:
                         first = None
                 if not self.keep(sample, {}, first=first):
                     n_skipped += 1
-                    if n_skipped <= SHOWN:
+                    if n_skipped <= MOST_SHOWN:
                         print("skipped a sample: the buffer is full.", file=sys.stderr)
             if samples and time.monotonic() >= later:
                 try:

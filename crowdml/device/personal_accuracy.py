@@ -13,7 +13,7 @@ from crowdml.models import Model
 from crowdml.phrase import Phrase
 from crowdml.types import Array
 
-ENOUGH = 20
+ENOUGH_SAMPLES = 20
 """The sentence covers the newest check-ins that have this many samples together."""
 
 MOST_BARS = 30
@@ -52,7 +52,7 @@ def newest_counts(tallies: Sequence[RightCount]) -> RightCount:
     """
     right = samples = 0
     for each in reversed(tallies):
-        if samples >= ENOUGH:
+        if samples >= ENOUGH_SAMPLES:
             break
         right, samples = right + each.right, samples + each.samples
     return RightCount(right, samples)

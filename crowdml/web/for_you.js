@@ -9,7 +9,7 @@ import { phrase } from "./phrase.js";
 /** @import { LinearModel, RightCount, Rows } from "./types.js" */
 
 /** The sentence covers the newest check-ins that have this many samples together. */
-const ENOUGH = 20;
+const ENOUGH_SAMPLES = 20;
 const MOST_BARS = 30;
 
 /**
@@ -50,7 +50,7 @@ export function sharesOverTime(tallies) {
  */
 export function describePersonalAccuracy(tallies, tolerance) {
   let start = tallies.length;
-  while (start > 0 && sum(tallies.slice(start)).samples < ENOUGH) start--;
+  while (start > 0 && sum(tallies.slice(start)).samples < ENOUGH_SAMPLES) start--;
   const { right: n, samples: of } = sum(tallies.slice(start));
   if (of < 2) return null;
   return tolerance === null

@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 from crowdml.device import Account, Device, DeviceStore, Outcome, RetryTimer
 from crowdml.device.membership import ALL_MADE, COPIED, LEFT
-from crowdml.device.storage.account import FILE
+from crowdml.device.storage.account import ACCOUNT_FILE
 from crowdml.errors import CrowdmlError
 from crowdml.privacy import Limits
 from tests.conformance.scene import BATCH, COST, Scene
@@ -123,7 +123,7 @@ class PythonDevice:
 
     def lose_record(self) -> None:
         self.device.close()
-        (self.file.parent / FILE).unlink()
+        (self.file.parent / ACCOUNT_FILE).unlink()
         self.open()
 
     def die_at_the_record(self, written: bool) -> None:

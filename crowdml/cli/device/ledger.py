@@ -7,7 +7,7 @@ from typing import Any
 from rich.table import Table
 
 from crowdml.cli.console import Console
-from crowdml.cli.device.file import FILE, find
+from crowdml.cli.device.file import DEVICE_FILE, find_device_file
 from crowdml.cli.options import JSON
 from crowdml.cli.output import count_of, print_json, print_lines
 from crowdml.device import (
@@ -26,13 +26,13 @@ from crowdml.protocol import Promise, Terms
 from crowdml.visible import visible
 
 
-def ledger(file: FILE = None, json: JSON = False) -> None:
+def ledger(file: DEVICE_FILE = None, json: JSON = False) -> None:
     """Show each check-in of this device, what it cost, and the sum over all tasks."""
     folder = default_file("x").parent
     if file is None and not list(folder.glob("*.device")) and Account(folder).exists:
         device, account = {}, _statement(folder)
     else:
-        path = find(file)
+        path = find_device_file(file)
         device, account = _device(path, json), _statement(path.parent)
     if json:
         print_json(device | {"all_tasks": _document(account)})

@@ -23,7 +23,7 @@ from crowdml.device.storage.database import PrivateDatabase
 from crowdml.privacy import CheckinEvent, Ledger, Loss
 from crowdml.protocol import read_event
 
-FILE = "participant.account"
+ACCOUNT_FILE = "participant.account"
 SCHEMA = """
 CREATE TABLE participant (one INTEGER PRIMARY KEY CHECK (one = 1), key BLOB NOT NULL) STRICT;
 CREATE TABLE told (
@@ -133,7 +133,7 @@ class Account:
     """Open the account's file beside the files of the devices; the first entry creates it."""
 
     def __init__(self, folder: Path) -> None:
-        self.file = folder / FILE
+        self.file = folder / ACCOUNT_FILE
         self._opened: PrivateDatabase | None = None
 
     @property
