@@ -155,7 +155,7 @@ class DirectionMod:
                 run = AccountEntry("flower", f"run {context.run_id}", True, event)
                 # Otherwise another process has sent this number in the meantime.
                 with suppress(sqlite3.IntegrityError):
-                    account.book(f"flower {number}", run)
+                    account.add_entry(f"flower {number}", run)
                     return key, event
 
     def _account(self, partition: Any) -> Account:

@@ -79,7 +79,8 @@ PERSON = {"", "copied", "task-finished", "terms-changed"}  # a person has to do 
 ENDED = {"copied", "task-finished", *GIVE_UP_ON}
 CODES = {**dict.fromkeys(ENDED, 3), **dict.fromkeys(KEEP_AFTER, 5), "wrong-number": 5}
 CODES |= {"task-paused": 6, "terms-changed": 7, "rows": 8}  # how `run` ends, as in the package
-SHOWN, MOST_BAD, LONGEST_LINE = 5, 1000, 2**24  # bad lines that are shown; in a row; characters
+MOST_SHOWN, MOST_BAD = 5, 1000  # bad lines that are shown; bad lines in a row
+LONGEST_LINE = 2**24
 PROGRESS_SECONDS = 5.0
 NOT_A_SAMPLE = (ArithmeticError, TypeError, ValueError, RecursionError, csv.Error)  # in a line
 OTHERS = "device.py supports only the mechanism direction. Install crowdml, as the join page shows"
@@ -90,7 +91,7 @@ PRIVATE_UP_TO = 20  # a larger ε protects nobody
 LEVELS = {0.1: "very strong", 1: "strong", 4: "moderate", 10: "weak", PRIVATE_UP_TO: "very weak"}
 SLOT = 0.05  # seconds: a check-in is sent `Terms.slots` of these after its check-out
 STEPS_OF_SLOT, STEPS_OF_SAMPLE = 100_000, 20  # products in a slot; to read and delete a sample
-FINEST, SMALLEST = 2**16, 2.0**-500  # of whole numbers, and of a gradient that is not all zeros
+LARGEST_WHOLE, SMALLEST_GRADIENT = 2**16, 2.0**-500  # of a gradient that is not zero
 SMALLEST_VALUE = 2.0**-60  # what is smaller in a sample counts as 0
 SMALLEST_EXPONENT = -60.0
 LONGEST_PAUSE, LONGEST_WAIT = 300.0, 3600.0  # seconds: the device chooses, the server asks for
@@ -101,7 +102,7 @@ COPIED = (
     "ledger now, and this copy sends nothing more. To go on, leave and join again: what you send "
     "then adds to what you have lost."
 )
-ENOUGH = 20  # samples that the sentence for the participant is about, or a few more
+ENOUGH_SAMPLES = 20  # samples that the sentence for the participant is about, or a few more
 MOST_BARS, BARS = 30, "▁▂▃▄▅▆▇█"
 UNCERTAIN = 0.5  # an estimated share with such a margin, or a larger one, counts as unknown
 PARTIAL_CHAIN = 0x80000  # of ssl.VerifyFlags: no name in Python 3.9; trust a leaf by itself
@@ -173,7 +174,7 @@ TERMS = {
 }  # fmt: skip
 """A type with least and most (of a text or list: of its length), words, null; [rule]: or null."""
 COLUMNS = {"names": [], "center": [], "scale": [], "length": 1.0, "missing": "reject"}
-USUAL: dict[str, dict[str, Any]] = {
+USUAL_TERMS: dict[str, dict[str, Any]] = {
     "features": COLUMNS, "model": {"start": None}, "target": {"unit": ""},
 }  # fmt: skip
 TARGET_HEADERS = ("y", "label", "target", "answer")  # usual names of the column with the label
@@ -216,7 +217,7 @@ class Terms(SimpleNamespace):
             privacy = terms.get("privacy") if type(terms) is dict else None
             if type(privacy) is dict and privacy.get("mechanism") in ("gaussian", "laplace"):
                 raise Problem(f"the task uses {privacy['mechanism']} noise: {OTHERS}.")
-            for name, usual in USUAL.items():
+            for name, usual in USUAL_TERMS.items():
                 if type(terms) is dict and type(terms.get(name)) is dict:
                     terms[name] = {**usual, **terms[name]}
             check(terms, TERMS, "terms")
@@ -338,11 +339,12 @@ def in_whole_numbers(u: list[float]) -> tuple[list[float], float]:
     some samples make them and others do not. So small values are dropped by comparisons alone.
     """
     top = max(map(abs, u))
-    sound = SMALLEST <= top < math.inf
-    least, top = (top / (4 * FINEST), top) if sound else (math.nan, 1.0)  # nothing reaches nan
+    sound = SMALLEST_GRADIENT <= top < math.inf
+    # Nothing reaches nan.
+    least, top = (top / (4 * LARGEST_WHOLE), top) if sound else (math.nan, 1.0)
     kept = [value if abs(value) >= least else 0.0 for value in u]
-    whole = [float(math.floor(value / top * FINEST + 0.5)) for value in kept]
-    return whole, top / FINEST * math.sqrt(sum(map(mul, whole, whole)))
+    whole = [float(math.floor(value / top * LARGEST_WHOLE + 0.5)) for value in kept]
+    return whole, top / LARGEST_WHOLE * math.sqrt(sum(map(mul, whole, whole)))
 
 
 def direction(terms: Terms, key: str, u: list[float]) -> int:
@@ -370,7 +372,7 @@ def is_wrong(terms: Terms, w: list[float], x: list[float], y: float) -> bool:
     return bool(abs(s[0] - y) > terms.tolerance)
 
 
-def tally(terms: Terms, w: list[float], samples: list[Sample]) -> tuple[int, int]:
+def count_right(terms: Terms, w: list[float], samples: list[Sample]) -> tuple[int, int]:
     """Count the samples that the crowd's model is right about, before they are used.
 
     The counts are for the participant alone: they are in the device's file until it leaves.
@@ -380,11 +382,11 @@ def tally(terms: Terms, w: list[float], samples: list[Sample]) -> tuple[int, int
     return len(samples) - sum([is_wrong(terms, w, x, y) for x, y in samples]), len(samples)
 
 
-def for_you(tallies: list[list[int]], tolerance: float | None) -> str:
+def describe_personal_accuracy(tallies: list[list[int]], tolerance: float | None) -> str:
     """Say how well the crowd's model works for the participant, if it is known."""
     right = samples = 0
     for n, of in reversed(tallies):
-        if samples < ENOUGH:
+        if samples < ENOUGH_SAMPLES:
             right, samples = right + n, samples + of
     if samples < 2:
         return ""
@@ -394,7 +396,7 @@ def for_you(tallies: list[list[int]], tolerance: float | None) -> str:
     return f"The crowd’s model was within {four_digits_up(tolerance)} of the number in {part}."
 
 
-def course(tallies: list[list[int]]) -> list[float]:
+def shares_over_time(tallies: list[list[int]]) -> list[float]:
     """Return the share of right predictions over time, in at most 30 parts."""
     counted = [each for each in tallies if each[1]]
     parts = min(len(counted), MOST_BARS)
@@ -403,7 +405,7 @@ def course(tallies: list[list[int]]) -> list[float]:
     return [sum(n for n, _ in part) / sum(of for _, of in part) for part in cut]
 
 
-def past_errors(table: str) -> list[list[float]]:
+def read_errors(table: str) -> list[list[float]]:
     """Read how often the crowd's model was wrong over time: check-ins, share and margin."""
     try:
         rows = [[float(cell) for cell in line.split(",")] for line in table.split()[1:]]
@@ -449,7 +451,7 @@ def percent_range(share: float, margin: float) -> str:
     return f"{below}\xa0%" if below == above else f"between {below} and {above}\xa0%"
 
 
-def what_became(mine: list[int], now: Any, errors: list[list[float]]) -> list[str]:
+def describe_contribution(mine: list[int], now: Any, errors: list[list[float]]) -> list[str]:
     """Say which check-ins were the participant's, and how the crowd's error changed since.
 
     No change is claimed where the two bands overlap.
@@ -768,8 +770,8 @@ def read_lines(
 
 # A sensor's readings, as termux-sensor prints them, and samples from them
 
-WORDS = {"motion": "accel", "light": "light"}  # in a vendor's name of the sensor
-WORSE = ("linear", "uncal", "wake")  # in the names of its variants
+SENSOR_WORDS = {"motion": "accel", "light": "light"}  # in a vendor's name of the sensor
+VARIANT_WORDS = ("linear", "uncal", "wake")  # in the names of its variants
 GAP_SECONDS, GAP_TICKS = 1.0, 5  # readings further apart than either are in no window together
 FLOOR = 2.0**-40  # a bin below this share of the largest reading, for each reading, is rounding
 LONGEST_OBJECT, MOST_WAITING = 2**20, 100_000
@@ -800,12 +802,12 @@ def termux_reading(text: str, kind: str) -> float | None:
         for entry in document.values()
     ):
         raise ValueError('expected {"NAME": {"values": [numbers]}}')
-    fitting = [name for name in document if WORDS[kind] in name.lower()]
+    fitting = [name for name in document if SENSOR_WORDS[kind] in name.lower()]
     if not fitting and len(document) == 1:
         fitting = list(document)
     if not fitting:
         return None
-    name = min(fitting, key=lambda name: sum(word in name.lower() for word in WORSE))
+    name = min(fitting, key=lambda name: sum(word in name.lower() for word in VARIANT_WORDS))
     values = document[name]["values"][: 3 if kind == "motion" else 1]
     if not values or not all(type(value) in (int, float) for value in values):
         raise ValueError(f"expected numbers, found {values}")
@@ -1055,7 +1057,7 @@ def unusable(path: str, error: Exception) -> Problem:
     return Problem(f"cannot use {path}: {error}. {remedy}")
 
 
-def narrow(path: str) -> None:
+def make_private(path: str) -> None:
     """Let only the owner read a file, if somebody has widened access."""
     for file in (path, f"{path}-journal"):
         if os.path.exists(file) and os.stat(file).st_mode & 0o077:
@@ -1089,7 +1091,7 @@ class Record:
                 db.execute("BEGIN IMMEDIATE")
                 columns = "device, number, checkin, epsilon, PRIMARY KEY (device, number)"
                 db.execute(f"CREATE TABLE IF NOT EXISTS sent ({columns})")
-                narrow(self.path)
+                make_private(self.path)
                 yield db
         except sqlite3.Error as error:
             raise unusable(self.path, error) from error
@@ -1149,27 +1151,27 @@ class Memory:
         self.db = private_database(path)
         with self.db:
             self.db.execute("BEGIN IMMEDIATE")
-            if self.one("PRAGMA application_id") != MINE:
-                if self.one("SELECT count(*) FROM sqlite_master"):
+            if self.scalar("PRAGMA application_id") != MINE:
+                if self.scalar("SELECT count(*) FROM sqlite_master"):
                     raise Problem(f"{path} is another program's file. Name another with --file.")
                 self.db.execute("CREATE TABLE buffer (sample)")
                 self.db.execute("CREATE TABLE state AS SELECT ? AS document", ('{"ledger": []}',))
                 self.db.execute(f"PRAGMA application_id = {MINE}")
-        narrow(path)
+        make_private(path)
 
-    def one(self, query: str) -> Any:
+    def scalar(self, query: str) -> Any:
         return self.db.execute(query).fetchone()[0]
 
     def read(self, device: str | None = None) -> Any:
-        state = json.loads(self.one("SELECT document FROM state"))
+        state = json.loads(self.scalar("SELECT document FROM state"))
         if state.get("device") != (device or state.get("device")):
             raise Problem("another process has left the task with this file.")
         return state
 
     def n_samples(self) -> int:
-        return int(self.one("SELECT count(*) FROM buffer"))
+        return int(self.scalar("SELECT count(*) FROM buffer"))
 
-    def overtaken(self, outbox: str = "", said: str = "") -> bool:
+    def end_if_overtaken(self, outbox: str = "", said: str = "") -> bool:
         """Charge check-ins that only the record has, since another copy has sent them, and end.
 
         The outbox, if given, is answered in the same transaction; it shows that there is a copy.
@@ -1255,7 +1257,9 @@ class Server:
                 ) from error
             raise Untrusted(f"{why}Ask the task's owner; see --fingerprint.", "unknown") from error
         except (OSError, http.client.HTTPException, ValueError, RecursionError) as error:
-            raise Problem(f"cannot reach the server: {why_not(error)}.", "unknown") from error
+            raise Problem(
+                f"cannot reach the server: {why_unreachable(error)}.", "unknown"
+            ) from error
         if answer.status in (200, 201, 204):
             return answer.headers, document
         problem = document if type(document) is dict else {}
@@ -1267,7 +1271,7 @@ class Server:
         raise Problem(why, kind if answer.status < 500 else "unavailable", wait)
 
 
-def why_not(error: Exception) -> str:
+def why_unreachable(error: Exception) -> str:
     """Say why a server cannot be reached, without the numbers and file names of libraries."""
     if str(error).startswith("\x15\x03"):
         return "it speaks TLS, so its address begins with https://"
@@ -1281,7 +1285,9 @@ def why_not(error: Exception) -> str:
 # A device's life
 
 
-def join(memory: Memory, link: str, fingerprint: str, invite: str, yes: bool, naked: bool) -> str:
+def join(
+    memory: Memory, link: str, fingerprint: str, invite: str, yes: bool, accept_no_privacy: bool
+) -> str:
     """Show the terms, and pin what was shown."""
     found = re.fullmatch(r"(https?://.+)/(?:join|v1/tasks)/([a-z0-9][a-z0-9-]{0,62})/?", link)
     if not found:
@@ -1311,9 +1317,9 @@ What for:      {visible(terms.purpose)}{describe_start(terms)}
 What leaves:   {" ".join(leaves)}
 How to stop:   `leave`, at any time, erases the samples here; what was sent stays in the model.
 What you lose: {" ".join(lost)}
-What you lost: ε = {spent(memory):g} before, as far as this file knows.
+What you lost: ε = {epsilon_spent(memory):g} before, as far as this file knows.
 The terms are: {terms.sha256}""")
-    if "not_private" in said and not naked:
+    if "not_private" in said and not accept_no_privacy:
         raise Problem("not joined. To join a task that is NOT PRIVATE, add --accept-no-privacy.")
     if not yes and input("Agree and join? [y/N] ").strip().lower() not in ("y", "yes"):
         raise Problem("not joined.")
@@ -1375,17 +1381,17 @@ def texts(document: Any, *names: str) -> dict[str, str]:
     return {name: document[name] for name in names}
 
 
-def spent(memory: Memory) -> float:
+def epsilon_spent(memory: Memory) -> float:
     return math.fsum(entry["epsilon"] for entry in memory.read()["ledger"])
 
 
-def works(memory: Memory) -> list[str]:
+def personal_accuracy(memory: Memory) -> list[str]:
     """Say how well the crowd's model works for the participant, if it is known."""
     me = memory.read()
     terms = Terms(me["terms"], me["task"]) if "device" in me else None
     tolerance = terms.tolerance if terms and not terms.C else None  # of a number
-    said = for_you(tallies := me.get("tallies", []), tolerance)
-    bars = "".join(BARS[min(int(8 * share), 7)] for share in course(tallies))
+    said = describe_personal_accuracy(tallies := me.get("tallies", []), tolerance)
+    bars = "".join(BARS[min(int(8 * share), 7)] for share in shares_over_time(tallies))
     over_time = f"Over time, from no sample to all: {bars}"
     return [f"{said} Only this device knows the exact count.", over_time] if said else []
 
@@ -1397,14 +1403,14 @@ def result(memory: Memory) -> list[str]:
     now, errors = read_statistics(server.call("GET", "/stats")[1]), list[list[float]]()
     with suppress(Problem):  # a server without pages has none
         table = server.call("GET", f"/tasks/{me['task']}/charts/error.csv")[1]
-        errors = past_errors(table if type(table) is str else "")
+        errors = read_errors(table if type(table) is str else "")
     n = f"{now['version']:,} check-ins"
     said = (
         f"has ended, after {n}."
         if now["state"] in ENDINGS
         else f"is {now['state']}, with {n} so far."
     )
-    became = what_became(sorted(me.get("places", [])), now, errors)
+    became = describe_contribution(sorted(me.get("places", [])), now, errors)
     learnt = f"What was learnt: {me['url'].rstrip('/')}/tasks/{me['task']}"
     return [f"The task {me['task']} {said}", *became, learnt]
 
@@ -1437,7 +1443,7 @@ class Device:
         if os.path.isfile(source):  # can be read again: nothing is taken before the look at it
             rows = None
             first = list(islice(lines, max(LOOKED_AT, self.terms.batch))) if new else []
-            self.look(
+            self.check_rows(
                 source, [row for _, line, layout, _ in first for row in layout.read(line)], yes
             )
             lines = chain(first, lines)
@@ -1451,7 +1457,7 @@ class Device:
                 sample = layout.sample(line)
             except NOT_A_SAMPLE as error:
                 skipped, bad = skipped + 1, bad + 1
-                if skipped <= SHOWN:
+                if skipped <= MOST_SHOWN:
                     print(visible(f"skipped line {n}, {line[:40]!r}: {error}"), file=sys.stderr)
                 if bad >= MOST_BAD:
                     last = f"the last {MOST_BAD:,} lines are no samples."
@@ -1460,14 +1466,14 @@ class Device:
             if rows is not None:
                 rows += layout.read(line)
                 if self.memory.n_samples() + 1 >= self.terms.batch:
-                    self.look(source, rows, yes, self.memory.n_samples() - before)
+                    self.check_rows(source, rows, yes, self.memory.n_samples() - before)
                     rows = None
             bad, kept = 0, kept + 1
             while not self.keep(sample, position):
                 self.check_in(wait)
             self.check_in(wait)
-        if skipped > SHOWN:
-            print(f"… and {skipped - SHOWN:,} more", file=sys.stderr)
+        if skipped > MOST_SHOWN:
+            print(f"… and {skipped - MOST_SHOWN:,} more", file=sys.stderr)
         if self.done():
             return ALL_MADE
         if not kept and (skipped or (new and source != "-")):
@@ -1512,11 +1518,11 @@ class Device:
         sensor, known, later, origin = self.terms.sensor, None, 0.0, None
         # Rows that wait for a look, those of earlier runs too; None after it.
         first: list[list[float | None]] | None = self.memory.read(self.name).get("first", [])
-        if not sensor or sensor["kind"] not in WORDS:
+        if not sensor or sensor["kind"] not in SENSOR_WORDS:
             raise Problem("--format termux needs a task that reads motion or light.")
         sensing, n_skipped = Sensing(self.terms, every), 0
         for now, label, text in arrivals(lines, clock, self.memory.path):
-            version = self.memory.one("PRAGMA data_version")
+            version = self.memory.scalar("PRAGMA data_version")
             if version != known:  # another process has written: it may have left the task
                 known = version
                 if self.done():
@@ -1530,7 +1536,7 @@ class Device:
                     samples = list(sensing.push(now - origin, reading, label))
             except NOT_A_SAMPLE as error:
                 n_skipped += 1
-                if n_skipped <= SHOWN:
+                if n_skipped <= MOST_SHOWN:
                     print(visible(f"skipped {text[:40]!r}: {error}"), file=sys.stderr)
                 continue
             for sample, row in zip(samples, sensing.rows):
@@ -1538,11 +1544,11 @@ class Device:
                     first.append(row)
                     n_samples = self.memory.n_samples() + 1
                     if n_samples >= self.terms.batch or len(first) >= LOOKED_AT:
-                        self.look("-", first, yes, len(first) - 1, app=True)
+                        self.check_rows("-", first, yes, len(first) - 1, app=True)
                         first = None
                 if not self.keep(sample, {}, first=first):
                     n_skipped += 1
-                    if n_skipped <= SHOWN:
+                    if n_skipped <= MOST_SHOWN:
                         print("skipped a sample: the buffer is full.", file=sys.stderr)
             if samples and time.monotonic() >= later:
                 try:
@@ -1574,7 +1580,7 @@ class Device:
             state.update(changes)
         return True
 
-    def look(
+    def check_rows(
         self,
         source: str,
         rows: list[list[float | None]],
@@ -1620,7 +1626,7 @@ class Device:
             try:
                 self.deliver()
                 if self.memory.n_samples() >= self.terms.batch and not self.done():
-                    if self.memory.overtaken():
+                    if self.memory.end_if_overtaken():
                         raise Problem(COPIED, "copied")
                     number = self.memory.read(self.name)["number"] + 1
                     model, started = self.check_out(number), time.monotonic()
@@ -1696,7 +1702,7 @@ class Device:
             state["number"], entry = number, {"task": state["task"], "number": number}
             entry |= {"role": role, "epsilon": terms.epsilon, "answer": "none yet"}
             state["ledger"].append(entry)
-            state["tallies"] = [*state.get("tallies", []), tally(terms, w, samples)]
+            state["tallies"] = [*state.get("tallies", []), count_right(terms, w, samples)]
             db.execute("DELETE FROM buffer")
 
     def deliver(self) -> None:
@@ -1710,7 +1716,7 @@ class Device:
             return
         checkin, number = json.loads(outbox)["id"], state["number"]
         if not record.claim(key, number, checkin, self.terms.epsilon):
-            self.memory.overtaken(outbox, "not sent: another copy has sent this number")
+            self.memory.end_if_overtaken(outbox, "not sent: another copy has sent this number")
             raise Problem(COPIED, "copied")
         try:
             answer = self.server.call("POST", "/checkins", outbox)[1]
@@ -1722,7 +1728,7 @@ class Device:
                 raise
             if problem.kind == "repeated-number":
                 record.claim(key, number + 1, f"{checkin}-copy", self.terms.epsilon)
-                self.memory.overtaken(outbox, f"refused, {problem.kind}")
+                self.memory.end_if_overtaken(outbox, f"refused, {problem.kind}")
                 raise Problem(COPIED, "copied") from problem
             said, version, rejection = f"refused, {problem.kind}", None, problem
         with self.memory.change(self.name) as state:
@@ -1793,19 +1799,19 @@ def main() -> int:
         if args.command == "join":
             if args.fingerprint == "":  # an unset variable in a script must not drop the pin
                 raise Problem(NO_FINGERPRINT)
-            naked, pin = args.accept_no_privacy, args.fingerprint or ""
-            print(join(memory, args.link, pin, args.invite, args.yes, naked))
+            pin = args.fingerprint or ""
+            print(join(memory, args.link, pin, args.invite, args.yes, args.accept_no_privacy))
         elif args.command == "ledger":
             with suppress(Problem):  # without a record, or a device, the file is all there is
                 if "device" in memory.read():
-                    memory.overtaken()
+                    memory.end_if_overtaken()
             for entry in memory.read()["ledger"]:
                 print(visible(", ".join(f"{key} {value}" for key, value in entry.items())))
-            print(f"ε = {spent(memory):g} in total")
-            for line in works(memory):
+            print(f"ε = {epsilon_spent(memory):g} in total")
+            for line in personal_accuracy(memory):
                 print(line)
         elif args.command == "result":
-            for line in (*works(memory), *result(memory)):
+            for line in (*personal_accuracy(memory), *result(memory)):
                 print(visible(line))
         else:
             device = Device(memory)

@@ -247,7 +247,7 @@ class Soak:
             with self._open(i) as device:
                 device.flush(30)
             with closing(DeviceStore(self._file(i))) as store:
-                assert store.pending is None, "a check-in is not answered"
+                assert store.pending_checkin is None, "a check-in is not answered"
                 answers = store.answers.items()
                 acknowledged += [each for each, answer in answers if answer != "waiting"]
         logged = Counter(entry.id for entry in log_of(self.nodes[0]))

@@ -19,7 +19,7 @@ from crowdml.server import Address, Settings, Store
 from crowdml.server.http import PublicAddress, create_app
 from crowdml.server.operation import serve
 
-FILE = "sqlite:///"
+SQLITE_PREFIX = "sqlite:///"
 LISTENS = "0A"
 
 
@@ -50,9 +50,9 @@ class BenchServer(ServerProcess):
 @contextmanager
 def prepared_server(database: str | None = None, tls: bool = False) -> Iterator[BenchServer]:
     """Prepare a server that has the tasks but has not started."""
-    if database and database.startswith(FILE):
+    if database and database.startswith(SQLITE_PREFIX):
         # The server runs in its own folder.
-        database = f"{FILE}{Path(database.removeprefix(FILE)).resolve()}"
+        database = f"{SQLITE_PREFIX}{Path(database.removeprefix(SQLITE_PREFIX)).resolve()}"
     with tempfile.TemporaryDirectory(prefix="crowdml-bench-") as folder:
         server = BenchServer(Path(folder), "self-signed" if tls else None, shared=database)
         with closing(Store(server.database)) as store:

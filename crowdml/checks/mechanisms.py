@@ -26,7 +26,7 @@ FALSE_ALARM = 1e-10
 NEARLY = 0.06
 """What may be missing from S where a law is only nearly kept; thrice that from the energy."""
 
-FAR = float(np.finfo(np.float32).max)
+LARGEST_PARAMETER = float(np.finfo(np.float32).max)
 """The largest number that a server can send as a parameter."""
 
 
@@ -158,7 +158,7 @@ def _check_round_trip(case: MechanismCase) -> None:
 def _extremes(case: MechanismCase) -> Iterator[MinibatchView]:
     one = np.eye(case.size)[0]
     for g in (0 * one, one, -one, np.full(case.size, 1e12), np.full(case.size, 1e-300)):
-        for w in (0.0, FAR):
+        for w in (0.0, LARGEST_PARAMETER):
             for n in (case.batch, case.buffer):
                 yield case.minibatch(g, n, last=False, w=w)
                 yield case.minibatch(g, n, last=True, w=-w)

@@ -12,7 +12,7 @@ from crowdml.types import Array, Ints
 SCALES = (0.7, 3.3, 25.0, 2.0**20 / 1.1)
 """Scales other than 1, at which a scale, its square and a variance could not be distinguished."""
 
-DRAWS = 20_000
+N_DRAWS = 20_000
 FALSE_ALARM = 1e-10
 """The level of each comparison."""
 
@@ -66,7 +66,7 @@ def _check_integers(add: Add) -> None:
 
 def _draw(add: Add, scale: float) -> Ints:
     """Draw noise around values of every size, which must not matter, and return the noise alone."""
-    values = np.resize(np.array([0, 3, -1000, 10**9, -(10**12)], dtype=np.int64), DRAWS)
+    values = np.resize(np.array([0, 3, -1000, 10**9, -(10**12)], dtype=np.int64), N_DRAWS)
     return add(values, scale) - values
 
 

@@ -10,7 +10,7 @@ from crowdml.optim import Optimizer, OptimizerState, read_state
 from crowdml.types import Array, Ints
 
 SIZE = 6
-STEPS = 40
+N_STEPS = 40
 DEVICES = 20
 
 
@@ -25,8 +25,8 @@ def check_optimizer(optimizer: Optimizer, radius: float, rng: np.random.Generato
     >>> from crowdml.optim import constant, sgd
     >>> check_optimizer(sgd(constant(0.1), radius=2.0), 2.0, np.random.default_rng(1))
     """
-    gradients = rng.normal(size=(STEPS, SIZE))
-    devices = rng.integers(0, DEVICES, size=STEPS)
+    gradients = rng.normal(size=(N_STEPS, SIZE))
+    devices = rng.integers(0, DEVICES, size=N_STEPS)
     _check_state(optimizer.init(np.zeros(SIZE)))
     _check_same_twice(optimizer, gradients, devices)
     _check_restart(optimizer, gradients, devices)
@@ -55,7 +55,7 @@ def _check_same_twice(optimizer: Optimizer, gradients: Array, devices: Ints) -> 
 def _check_restart(optimizer: Optimizer, gradients: Array, devices: Ints) -> None:
     """Check that a run goes on unchanged after it is stored and read back in its middle."""
     through = _run(optimizer, gradients, devices)
-    for stop in (0, 1, STEPS // 2):
+    for stop in (0, 1, N_STEPS // 2):
         w = np.zeros(SIZE)
         state, w = _steps(optimizer, optimizer.init(w), w, gradients[:stop], devices[:stop])
         _check_state(state)

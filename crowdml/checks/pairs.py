@@ -32,8 +32,8 @@ from crowdml.types import Array
 Samples: TypeAlias = tuple[tuple[float, float], ...]
 """One x and its y for each sample, as they are taken: x may be longer than it should be."""
 
-FAR = 1e6
-LONG = 2.9
+FAR_VALUE = 1e6
+LONG_NORM = 2.9
 """An x that is too long, and yet three samples with it average to less than S."""
 
 CLIP = 0.5
@@ -164,7 +164,7 @@ def replaced(mechanism: str, epsilon: float, delta: float | None = None) -> Iter
     still = (0.0, 0.0)
 
     def last(n: int, x: float) -> tuple[Samples, Samples]:
-        return (*n * (still,), (x, -FAR)), (*n * (still,), (x, FAR))
+        return (*n * (still,), (x, -FAR_VALUE)), (*n * (still,), (x, FAR_VALUE))
 
     def turned(before: int, after: int) -> tuple[Samples, Samples]:
         rest = before * (still,), after * (still,)
@@ -174,7 +174,7 @@ def replaced(mechanism: str, epsilon: float, delta: float | None = None) -> Iter
         terms = _terms(wanted, mechanism, len(sides[0]))
         return Pair(name, terms, "device", (0.0,) * terms.make_model().size, sides)
 
-    yield pair("gradient", number, last(2, LONG))
+    yield pair("gradient", number, last(2, LONG_NORM))
     yield pair("checkin", labels, turned(2, 0))
     alone = WantedPrivacy(epsilon, heldout=True, has_labels=False, delta=delta)
     yield pair("heldout", alone, last(3, 1.0))

@@ -34,7 +34,7 @@ privacy = {{epsilon = 1.0}}
 collection = {{batch = 1, buffer = 1}}
 stop = {{updates = 1000}}
 """
-PAGE = 3
+PAGE_SIZE = 3
 
 
 def check_store(make_store: Callable[[], Store]) -> None:
@@ -109,15 +109,15 @@ def check_log(store: Store) -> None:
     first, second = (row.id for row in store.tasks())
     log = store.log(first)
     assert (list(log), len(log)) == ([], 0), "the log of a new task is empty"
-    entries = [_entry(store, first, seq) for seq in range(1, 3 * PAGE + 2)]
+    entries = [_entry(store, first, seq) for seq in range(1, 3 * PAGE_SIZE + 2)]
     log.append(entries[:1])
     log.append(entries[1:])
     store.log(second).append([_entry(store, second, 1)])
     assert len(log) == len(entries)
-    for page in (1, PAGE, 1000):
+    for page in (1, PAGE_SIZE, 1000):
         joined = list(chain.from_iterable(log.after(0, page)))
         assert joined == entries, "pages must join without a seam"
-    assert next(log.after(PAGE, PAGE)) == entries[PAGE : 2 * PAGE]
+    assert next(log.after(PAGE_SIZE, PAGE_SIZE)) == entries[PAGE_SIZE : 2 * PAGE_SIZE]
     assert list(log.after(len(entries))) == []
     by_id, by_number, unknown = entries[0], entries[1], entries[2]
     wanted = [

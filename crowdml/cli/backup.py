@@ -12,17 +12,17 @@ from crowdml.cli.output import print_lines
 if TYPE_CHECKING:
     from crowdml.server.operation import Contents
 
-FILE = Annotated[Path, typer.Argument(help="The file of the backup.")]
+BACKUP_FILE = Annotated[Path, typer.Argument(help="The file of the backup.")]
 
 
-def backup(file: FILE, database: DATABASE = DEFAULT_DATABASE) -> None:
+def backup(file: BACKUP_FILE, database: DATABASE = DEFAULT_DATABASE) -> None:
     """Write everything that the server keeps to one file; the server may be running."""
     with needs("server"):
         from crowdml.server.operation import back_up
     print_lines(f"wrote {file}: {_in_words(back_up(database, file))}")
 
 
-def restore(file: FILE, database: DATABASE = DEFAULT_DATABASE) -> None:
+def restore(file: BACKUP_FILE, database: DATABASE = DEFAULT_DATABASE) -> None:
     """Put a backup into a new database, SQLite or PostgreSQL."""
     with needs("server"):
         from crowdml.server.operation import restore

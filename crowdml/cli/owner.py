@@ -12,13 +12,13 @@ from crowdml.cli.output import print_json, print_lines
 from crowdml.errors import InvalidInput
 
 app = typer.Typer(help="Choose who may manage tasks in the web portal.", no_args_is_help=True)
-NAME = Annotated[str, typer.Argument(help="The owner's name.")]
+OWNER_NAME = Annotated[str, typer.Argument(help="The owner's name.")]
 LONGEST_LINE = 10_000
 
 
 @app.command()
 def add(
-    name: NAME,
+    name: OWNER_NAME,
     password_file: Annotated[
         str | None,
         typer.Option(
@@ -47,7 +47,7 @@ def list_owners(database: DATABASE = DEFAULT_DATABASE, json: JSON = False) -> No
 
 
 @app.command()
-def remove(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
+def remove(name: OWNER_NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
     """Remove an owner, and end their sessions; their tasks stay."""
     with open_store(database) as store:
         store.owners.remove(name)

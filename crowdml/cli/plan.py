@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from crowdml.simulation import Advice
     from crowdml.simulation import PilotAdvice as OnPilot
 
-SHOWN = 8
-WORDS = ("mechanism", "for")
+MOST_SHOWN = 8
+TEXT_COLUMNS = ("mechanism", "for")
 MARK = "→"
 EXPLAINED = {
     "b": "samples in a check-in",
@@ -248,11 +248,11 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 def _show(advice: "Advice", source: str) -> None:
     console = Console()
     columns = [
-        Column(name, justify="left" if name in WORDS else "right", no_wrap=True)
+        Column(name, justify="left" if name in TEXT_COLUMNS else "right", no_wrap=True)
         for name in advice.recommended.summary
     ]
     table = Table(Column(""), *columns, box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    shown = advice.options[:SHOWN]
+    shown = advice.options[:MOST_SHOWN]
     rest = [] if advice.recommended in shown else [advice.recommended]
     for option in [*shown, *rest]:
         best = option == advice.recommended

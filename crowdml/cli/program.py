@@ -15,7 +15,7 @@ from crowdml.cli.output import print_lines
 from crowdml.device import connect, fetch_certificate, untrusted_error, why_unreachable
 from crowdml.errors import CrowdmlError, InvalidInput
 
-PATIENCE = 30.0
+TIMEOUT_SECONDS = 30.0
 LARGEST_FILE = 2**24
 """The most bytes that are read of a file; every file of the program is shorter."""
 
@@ -38,7 +38,7 @@ def program(
     if not url.startswith(("https://", "http://")):
         raise InvalidInput(f"--url must begin with https:// or http://, found {url!r}.")
     certificate = fetch_certificate(url, fingerprint) if fingerprint is not None else None
-    connection, root = connect(url, certificate, insecure_http, PATIENCE)
+    connection, root = connect(url, certificate, insecure_http, TIMEOUT_SECONDS)
     with closing(connection):
         others = [
             path

@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     from crowdml.simulation import Curve, CurveSettings, Dataset, Plan, PlanFile, Results
 
 WIDTH, GAP = 80, "  "
-SHOWN = (
+SHOWN_COLUMNS = (
     "approach", "mechanism", "devices", "batch", "epsilon", "delay", "passes", "optimizer", "clip",
     "averaging", "pilot", "pilot_people",
 )  # fmt: skip
 """The settings that are always in the JSON object; c and λ come from the plan, which may choose
 them."""
 
-MANY = 0.1
+MANY_LEFT_OVER = 0.1
 """The share of unused samples above which a note is printed."""
 
 Cells = dict[str, list[str]]
@@ -40,7 +40,7 @@ class SimulationResults:
                 **_numbers(plan, curve),
                 "setting": {
                     name: _value(name, setting, plan)
-                    for name in dict.fromkeys([*SHOWN, *self.varied])
+                    for name in dict.fromkeys([*SHOWN_COLUMNS, *self.varied])
                     if name not in ("rate", "reg")
                 },
             }
@@ -124,7 +124,9 @@ class SimulationResults:
                 "Rows with 0 check-ins learnt nothing: no device had enough samples for one.\n"
                 "Use a smaller --batch or fewer --devices."
             )
-        elif "left over" in cells and any(curve.left_over > MANY for curve in self.results):
+        elif "left over" in cells and any(
+            curve.left_over > MANY_LEFT_OVER for curve in self.results
+        ):
             lines.append("Left over: the share of samples that no check-in used.")
         repeated = any(p.crowd.passes > 1 and p.approach == "crowd" for p in self.results.plans)
         if repeated and "ε/sample" in cells:

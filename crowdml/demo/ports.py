@@ -7,10 +7,10 @@ from functools import cache
 
 from crowdml.errors import CrowdmlError
 
-FIRST, LAST = 20_000, 32_000
+FIRST_PORT, LAST_PORT = 20_000, 32_000
 """Ports to reserve, below those of outgoing connections, which would sometimes take one."""
 
-BLOCK = 100
+PORTS_PER_BLOCK = 100
 
 
 def free_port() -> int:
@@ -21,23 +21,25 @@ def free_port() -> int:
     other ports in turn.
     """
     first = _claim().getsockname()[1]
-    for _ in range(BLOCK):
-        port = first + 1 + next(_turns()) % (BLOCK - 1)
+    for _ in range(PORTS_PER_BLOCK):
+        port = first + 1 + next(_turns()) % (PORTS_PER_BLOCK - 1)
         if (bound := _bound(port)) is not None:
             bound.close()
             return int(port)
-    last = first + BLOCK - 1
+    last = first + PORTS_PER_BLOCK - 1
     raise CrowdmlError(f"all ports from {first} to {last} are in use. Stop some servers.")
 
 
 @cache
 def _claim() -> socket.socket:
-    for first in range(FIRST, LAST, BLOCK):
+    for first in range(FIRST_PORT, LAST_PORT, PORTS_PER_BLOCK):
         claim = _bound(first)
         if claim is not None:
             atexit.register(claim.close)
             return claim
-    raise CrowdmlError(f"no block of ports from {FIRST} to {LAST} is free. Stop some servers.")
+    raise CrowdmlError(
+        f"no block of ports from {FIRST_PORT} to {LAST_PORT} is free. Stop some servers."
+    )
 
 
 @cache

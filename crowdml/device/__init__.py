@@ -16,7 +16,6 @@ from crowdml.device.enrolment import (
     read_terms,
     rejoin,
 )
-from crowdml.device.for_you import RightCount, draw_bars, for_you, shares_over_time
 from crowdml.device.identity import Identity
 from crowdml.device.label import set_label
 from crowdml.device.loading import load_model
@@ -32,14 +31,27 @@ from crowdml.device.network import (
     why_unreachable,
 )
 from crowdml.device.outcome import Outcome
+from crowdml.device.personal_accuracy import (
+    RightCount,
+    describe_personal_accuracy,
+    draw_bars,
+    shares_over_time,
+)
 from crowdml.device.retry_timer import RetryTimer
 from crowdml.device.routines import write_checkin
 from crowdml.device.sources import SourceCounts, features_of, feed, read_inputs
-from crowdml.device.storage import Account, AccountEntry, DeviceStore, Statement, default_file
+from crowdml.device.storage import (
+    Account,
+    AccountEntry,
+    AccountStatement,
+    DeviceStore,
+    default_file,
+)
 
 __all__ = [
     "Account",
     "AccountEntry",
+    "AccountStatement",
     "Agreement",
     "CheckedOut",
     "Device",
@@ -52,19 +64,18 @@ __all__ = [
     "RetryTimer",
     "RightCount",
     "SourceCounts",
-    "Statement",
     "TermsOffer",
     "Transport",
     "connect",
     "default_file",
     "default_limits",
     "describe_contribution",
+    "describe_personal_accuracy",
     "draw_bars",
     "features_of",
     "feed",
     "fetch_certificate",
     "fingerprint_of",
-    "for_you",
     "load_model",
     "read_inputs",
     "read_link",

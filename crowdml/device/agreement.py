@@ -7,9 +7,9 @@ from typing import NamedTuple, cast
 import msgspec
 import numpy.typing as npt
 
-from crowdml.device.for_you import RightCount, tally
 from crowdml.device.identity import Identity
 from crowdml.device.network import CheckedOut
+from crowdml.device.personal_accuracy import RightCount, count_right
 from crowdml.device.routines import write_checkin
 from crowdml.device.storage import WrittenCheckin
 from crowdml.device.values import target_of
@@ -187,10 +187,10 @@ class Agreement:
         message = write_checkin(self._mechanism, minibatch, event, key, chance, version)
         return WrittenCheckin(message.id, msgspec.json.encode(message))
 
-    def tally(self, parameters: Parameters, x: Array, y: Array) -> RightCount:
+    def count_right(self, parameters: Parameters, x: Array, y: Array) -> RightCount:
         """Count, for the participant alone, which samples the crowd's model is right about."""
         w, exported = parameters
-        return tally(self._model, w if exported is None else exported, x, y)
+        return count_right(self._model, w if exported is None else exported, x, y)
 
 
 def require_successor(terms: Terms, old: Terms, n_samples: int) -> None:

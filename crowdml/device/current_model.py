@@ -6,7 +6,7 @@ from crowdml.device.membership import Membership
 from crowdml.errors import Unreachable
 from crowdml.learnt import LearntModel
 
-FRESH = 3600.0
+FRESH_SECONDS = 3600.0
 """Seconds after which a model to predict with is renewed."""
 
 
@@ -29,5 +29,5 @@ class CurrentModel:
             except Unreachable:
                 if model is None:
                     raise
-            self._model, self._old = model, time.monotonic() + FRESH
+            self._model, self._old = model, time.monotonic() + FRESH_SECONDS
         return model

@@ -132,7 +132,7 @@ class Device:
     @property
     def pending(self) -> bool:
         """Return whether a check-in waits to be sent or answered."""
-        return self._store.pending is not None
+        return self._store.pending_checkin is not None
 
     @property
     def ended(self) -> str | None:
@@ -231,7 +231,7 @@ class Device:
         while True:
             outcome = self.sync()
             stuck = outcome in (Outcome.LIMIT, Outcome.TERMS, Outcome.ENDED)
-            done = stuck or not self._exchange.something_to_do(self._store.summary)
+            done = stuck or not self._exchange.has_work(self._store.summary)
             if done or time.monotonic() >= deadline:
                 return outcome
             time.sleep(max(min(self._retry_timer.seconds, deadline - time.monotonic()), 0.01))
@@ -239,7 +239,7 @@ class Device:
     def excluded(self) -> str | None:
         """Ask the server whether it still knows this device; return the reason if it does not."""
         with self._lock:
-            return self._membership.ask_presence()
+            return self._membership.ask_exclusion()
 
     def current_terms(self) -> TermsOffer:
         """Fetch the terms that the server has now, which may differ from those agreed to."""
@@ -260,8 +260,8 @@ class Device:
     def set_limits(self, limits: Limits) -> None:
         """Change the participant's limits."""
         with self._lock:
-            self._membership.require_presence()
-            self._membership.remember(replace(self._membership.identity, limits=limits))
+            self._membership.require_membership()
+            self._membership.store_identity(replace(self._membership.identity, limits=limits))
 
     def move(self, url: str, fingerprint: str | None = None, insecure_http: bool = False) -> None:
         """Continue at another address of the server, or with another certificate.
@@ -276,8 +276,8 @@ class Device:
         """
         with self._lock:
             member = self._membership
-            member.require_presence()
-            member.remember(moved(member.identity, url, fingerprint, insecure_http))
+            member.require_membership()
+            member.store_identity(moved(member.identity, url, fingerprint, insecure_http))
 
     def leave(self, erase: bool = True) -> None:
         """Leave the task on the server, if it can be reached, and erase everything here.

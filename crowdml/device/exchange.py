@@ -51,7 +51,7 @@ class Exchange:
         self._log_once = notices.log_once
         self._on_step = on_step
 
-    def something_to_do(self, summary: StoreSummary) -> bool:
+    def has_work(self, summary: StoreSummary) -> bool:
         """Return whether a check-in waits to be sent, or a minibatch is full."""
         return not self._membership.ended and (summary.pending or self._fills_a_batch(summary))
 
@@ -59,7 +59,7 @@ class Exchange:
         """Send the check-in that waits, then check in a full minibatch, if the time has come."""
         if self._membership.ended:
             return Outcome.ENDED
-        if not self.something_to_do(summary):
+        if not self.has_work(summary):
             return Outcome.COLLECTED
         if self._fills_a_batch(summary):
             self._retry_timer.batch_filled()
@@ -70,7 +70,7 @@ class Exchange:
         except Unreachable as error:
             self._log_once(f"{error} Samples are kept; will try again.")
             return self._retry_timer.wait_after_failure(
-                Outcome.WAITING, _patience(error.retry_after)
+                Outcome.WAITING, _requested_wait(error.retry_after)
             )
         except LimitReached as error:
             self._log_once(str(error))
@@ -88,7 +88,7 @@ class Exchange:
     def _attempt(self) -> Outcome:
         """Make one round: send an old check-in first, then a new one."""
         outcome = Outcome.COLLECTED
-        checkin = self._store.pending
+        checkin = self._store.pending_checkin
         if checkin:
             outcome = self._send(checkin)
         # If there is no check-in, another process has used the samples: the rest needs a new
@@ -113,7 +113,7 @@ class Exchange:
     def _release(self) -> WrittenCheckin | None:
         """Check out w and turn the buffer into one sanitised check-in."""
         membership, agreement = self._membership, self._membership.agreement
-        if self._store.overtaken(COPIED):
+        if self._store.end_if_overtaken(COPIED):
             raise CopyFound
         n_samples = self._store.n_samples
         if n_samples < agreement.terms.collection.batch:
@@ -131,7 +131,7 @@ class Exchange:
             version = checked_out.checkout.version
             checkin = agreement.write(approval, version, parameters, x, y, ledger, self._chance)
             if checkin:
-                self._store.results.keep(checkin.id, agreement.tally(parameters, x, y))
+                self._store.results.keep(checkin.id, agreement.count_right(parameters, x, y))
             self._on_step("sanitised")
             return checkin
 
@@ -144,21 +144,21 @@ class Exchange:
     def _send(self, checkin: WrittenCheckin) -> Outcome:
         membership = self._membership
         if not self._store.claim(checkin):
-            self._store.answered(checkin, "not sent: another copy has sent this number")
-            self._store.overtaken(COPIED)
+            self._store.store_answer(checkin, "not sent: another copy has sent this number")
+            self._store.end_if_overtaken(COPIED)
             raise CopyFound
         self._on_step("booked")
         try:
             answer = membership.transport.checkin(membership.identity.token, checkin.body)
         except Rejected as error:
             if error.kind == "repeated-number":
-                self._store.repeated(checkin, REJECTED + error.kind, COPIED)
+                self._store.charge_copy(checkin, REJECTED + error.kind, COPIED)
                 raise CopyFound from error
             if error.kind not in KEEP_AFTER:
-                self._store.answered(checkin, REJECTED + error.kind)
+                self._store.store_answer(checkin, REJECTED + error.kind)
             raise
         self._on_step("sent")
-        self._store.answered(checkin, answer.status, answer.version)
+        self._store.store_answer(checkin, answer.status, answer.version)
         self._on_step("acknowledged")
         return Outcome.CHECKED_IN
 
@@ -172,25 +172,27 @@ class Exchange:
         if error.kind in GIVE_UP_ON:
             membership.end(error.detail)
             return Outcome.ENDED
-        all_made = membership.fulfilled and self._store.pending is None
+        all_made = membership.fulfilled and self._store.pending_checkin is None
         if error.kind == "too-many-checkins" or all_made:
             membership.end(ALL_MADE)
             return Outcome.ENDED
         if error.kind == "task-finished":
             # The owner may reopen the task: the next run asks the server again.
-            membership.over = error.detail
+            membership.task_end = error.detail
             return Outcome.ENDED
         if error.kind == "terms-changed":
             return self._await_consent()
         why = Outcome.PAUSED if error.kind == "task-paused" else Outcome.WAITING
-        return self._retry_timer.wait_after_failure(why, _patience(error.extra.get("retry_after")))
+        return self._retry_timer.wait_after_failure(
+            why, _requested_wait(error.extra.get("retry_after"))
+        )
 
     def _await_consent(self) -> Outcome:
         """Stop making attempts until the participant agrees, or starts the device again."""
         return self._retry_timer.wait_after_failure(Outcome.TERMS, math.inf)
 
 
-def _patience(retry_after: object) -> float:
+def _requested_wait(retry_after: object) -> float:
     """Return the seconds that the server asks to wait, up to `LONGEST_WAIT`."""
     if isinstance(retry_after, bool) or not isinstance(retry_after, int | float):
         return 0.0

@@ -43,19 +43,19 @@ class Membership:
             raise DeviceError(f"{store.file} has not joined a task. Join one first.")
         self._store = store
         self._retry_timer = retry_timer
-        self._follows = transport is None
-        self._gone = False
-        self.over: str | None = None
+        self._owns_transport = transport is None
+        self._has_left = False
+        self.task_end: str | None = None
         self.identity = identity
         self.agreement = Agreement(identity)
         self.transport = transport or _connect(identity)
-        if self.ended is None and self.fulfilled and store.pending is None:
+        if self.ended is None and self.fulfilled and store.pending_checkin is None:
             self.end(ALL_MADE)  # a process that was killed could not record the end
 
     @property
     def ended(self) -> str | None:
         """Return why the device has stopped, by itself or with the task; None while it runs."""
-        return self.identity.ended or self.over
+        return self.identity.ended or self.task_end
 
     @property
     def fulfilled(self) -> bool:
@@ -70,23 +70,23 @@ class Membership:
         if identity is not None and identity != self.identity:
             self._adopt(identity)
 
-    def require_presence(self) -> None:
+    def require_membership(self) -> None:
         """Raise `DeviceError` if the device has left its task."""
         self.refresh()
         if self.identity.ended == LEFT:
             raise DeviceError("this device has left its task. Join again.")
 
-    def remember(self, identity: Identity) -> None:
+    def store_identity(self, identity: Identity) -> None:
         """Store a changed identity, and use it from now on."""
         self._store.identity = identity
         self._adopt(identity)
 
     def end(self, why: str) -> None:
         """End the device for good, for this reason."""
-        self.remember(replace(self.identity, ended=why))
+        self.store_identity(replace(self.identity, ended=why))
 
-    def ask_presence(self) -> str | None:
-        """Ask the server whether it still knows this device; return the reason if it does not."""
+    def ask_exclusion(self) -> str | None:
+        """Ask the server whether it has excluded this device; return the reason if it has."""
         if self.ended is None:
             try:
                 self.transport.checkout(self.identity.token)
@@ -101,7 +101,7 @@ class Membership:
 
     def agree(self, terms_sha256: str) -> Terms:
         """Pin the task's current terms, if they are those that were shown."""
-        self.require_presence()
+        self.require_membership()
         offer = self.current_terms()
         if offer.sha256 != terms_sha256:
             raise TermsChanged(
@@ -109,12 +109,12 @@ class Membership:
                 "Read them again before agreeing."
             )
         require_successor(offer.terms, self.agreement.terms, self._store.n_samples)
-        self.remember(replace(self.identity, terms=offer.text))
+        self.store_identity(replace(self.identity, terms=offer.text))
         return offer.terms
 
     def leave(self, erase: bool, notices: Notices) -> None:
         """Report leaving to the server, if it can be reached, and forget everything here."""
-        if self._gone:
+        if self._has_left:
             return
         self.refresh()
         try:
@@ -127,7 +127,7 @@ class Membership:
         self.identity = replace(self.identity, ended=LEFT, token="", certificate=None)
         # Also if the file is removed next: this overwrites its content, and other processes notice.
         self._store.keep_ledger(self.identity)
-        self._gone = True
+        self._has_left = True
         self.close()
         if erase:
             self._store.remove()
@@ -138,7 +138,7 @@ class Membership:
         self._store.close()
 
     def _adopt(self, identity: Identity) -> None:
-        if self._follows and _server(identity) != _server(self.identity):
+        if self._owns_transport and _server(identity) != _server(self.identity):
             self.transport.close()
             self.transport = _connect(identity)
         self.identity = identity

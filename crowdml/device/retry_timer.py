@@ -15,7 +15,7 @@ from crowdml.tables import check_kind
 SLOT = 0.05
 """Seconds: a check-in is sent `Terms.slots` of these after its check-out."""
 
-STEPS = 1_000_000
+RANDOM_STEPS = 1_000_000
 
 
 class RetryTimer:
@@ -112,7 +112,7 @@ class RetryTimer:
 
     def _random(self) -> float:
         """Return a random number between 0 and 1."""
-        return self._chance.below(STEPS) / STEPS
+        return self._chance.below(RANDOM_STEPS) / RANDOM_STEPS
 
 
 def check_seconds(name: str, value: float) -> float:

@@ -20,7 +20,7 @@ HELPERS = """() => {
         ({ id, body: new TextEncoder().encode(JSON.stringify(x.map((row) => row[0]))) });
     globalThis.count = async (store) => ({
         samples: await store.nSamples(),
-        pending: (await store.pending())?.id ?? null,
+        pending: (await store.pendingCheckin())?.id ?? null,
         events: (await store.ledger()).events.length,
         sent: (await store.history()).length,
     });
@@ -105,7 +105,7 @@ def test_a_checkin_is_written_once(page: Page) -> None:
     found = run(page, f"""
         const store = await opened(); {FILL}
         const write = (x) => ({{ checkin: checkin("one", x), event, truth }});
-        await store.answered(await store.release(write), "applied"); {FILL}
+        await store.storeAnswer(await store.release(write), "applied"); {FILL}
         let error;
         await store.release(write).catch((e) => error = e);
         return [error instanceof web.DeviceError, await count(store)];
@@ -117,8 +117,8 @@ def test_an_answer_settles_a_checkin_and_the_first_one_counts(page: Page) -> Non
     found = run(page, f"""
         const store = await opened(); {FILL}
         const sent = await store.release((x) => ({{ checkin: checkin("one", x), event, truth }}));
-        await store.answered(sent, "applied");
-        await store.answered(sent, "duplicate");
+        await store.storeAnswer(sent, "applied");
+        await store.storeAnswer(sent, "duplicate");
         return [(await store.history())[0].answer, await count(store)];
     """)  # fmt: skip
     assert found == ["applied", {"samples": 0, "pending": None, "events": 1, "sent": 1}]
@@ -134,7 +134,7 @@ def test_another_tab_finds_everything(profile: Tabs, page: Page) -> None:
     page.close()
     found = run(profile.open(HELPERS), """
         const store = await opened();
-        const { body } = await store.pending();
+        const { body } = await store.pendingCheckin();
         return [await store.identity(), await count(store), new TextDecoder().decode(body)];
     """)  # fmt: skip
     counts = {"samples": 1, "pending": "one", "events": 1, "sent": 1}

@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 from crowdml.device import Account, Device, DeviceStore, Outcome, RetryTimer
 from crowdml.device.membership import ALL_MADE, COPIED, LEFT
-from crowdml.device.storage.account import FILE
+from crowdml.device.storage.account import ACCOUNT_FILE
 from crowdml.errors import CrowdmlError
 from crowdml.privacy import Limits
 from tests.conformance.scene import BATCH, COST, Scene
@@ -97,7 +97,7 @@ class PythonDevice:
         device, n_sent = self.device, len(self.device.account.statement.entries)
         if device.ended == LEFT:
             return Seen("left", 0, None, n_sent)
-        checkin = device._store.pending
+        checkin = device._store.pending_checkin
         return Seen(self._state(), device.n_samples, checkin.body if checkin else None, n_sent)
 
     def _state(self) -> str:
@@ -123,18 +123,18 @@ class PythonDevice:
 
     def lose_record(self) -> None:
         self.device.close()
-        (self.file.parent / FILE).unlink()
+        (self.file.parent / ACCOUNT_FILE).unlink()
         self.open()
 
     def die_at_the_record(self, written: bool) -> None:
-        claim = Account.claim
+        claim = Account.claim_number
 
         def dying(account: Account, *given: Any) -> bool:
             if written:
                 claim(account, *given)
             raise KeyboardInterrupt
 
-        with patch.object(Account, "claim", dying), suppress(KeyboardInterrupt):
+        with patch.object(Account, "claim_number", dying), suppress(KeyboardInterrupt):
             self.feed(BATCH)
 
     def again(self) -> str:

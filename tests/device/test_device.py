@@ -540,7 +540,7 @@ def test_another_process_is_faster_before_the_approval(
             assert other.sync() is Outcome.CHECKED_IN
             return False
 
-        monkeypatch.setattr(device._store, "overtaken", meanwhile)
+        monkeypatch.setattr(device._store, "end_if_overtaken", meanwhile)
         assert fill(device, 3)[-1] is Outcome.COLLECTED
         assert [message.samples for message in transport.messages] == [3]
 
@@ -639,7 +639,9 @@ def test_how_well_it_works_for_a_participant_stays_here(
     caplog.set_level(logging.DEBUG)
     heard = []
     for found in (RightCount(0, 987654), RightCount(987654, 987654)):
-        monkeypatch.setattr("crowdml.device.agreement.tally", lambda *all_, found=found: found)
+        monkeypatch.setattr(
+            "crowdml.device.agreement.count_right", lambda *all_, found=found: found
+        )
         transport = MemoryTransport(make_task(privacy__mechanism=mechanism))
         transport.after = [Unreachable("lost")]
         file = tmp_path / str(found.right) / "device"

@@ -26,7 +26,7 @@ from crowdml.device.sources.feed import SourceCounts
 from crowdml.device.sources.form import SampleForm
 from crowdml.device.sources.formats import APP_FORMATS, Batch, JsonObjects, Phyphox, settings_link
 from crowdml.device.sources.formats.batch import Format
-from crowdml.device.sources.listener import LARGEST, RequestHandler
+from crowdml.device.sources.listener import LARGEST_MESSAGE, RequestHandler
 from crowdml.device.sources.message_receiver import MessageReceiver
 from crowdml.device.sources.recording import read_readings
 from crowdml.device.sources.stream import Stream
@@ -156,7 +156,7 @@ def one_file_statistics(data: bytes) -> None:
         document = one_file_device.read_json(data)
         now = one_file_device.read_statistics(document)
         assert now["error"] is None or now["error"]["margin"] >= 0
-        one_file_device.what_became([1, 3], now, [[1.0, 0.5, 0.1]])
+        one_file_device.describe_contribution([1, 3], now, [[1.0, 0.5, 0.1]])
 
 
 @parser
@@ -332,4 +332,4 @@ def request(data: bytes) -> None:
         handler = type("Handler", (RequestHandler,), {"receiver": MessageReceiver(address, intake)})
         connection = Connection(data)
         handler(connection, ("127.0.0.1", 2), SimpleNamespace())
-        assert connection.largest <= LARGEST, "a longer body could fill the memory"
+        assert connection.largest <= LARGEST_MESSAGE, "a longer body could fill the memory"

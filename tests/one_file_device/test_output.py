@@ -74,13 +74,13 @@ def test_codebooks(case: dict[str, Any], expected: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(("case", "expected"), vectors("results"))
 def test_what_the_participant_is_told(case: Any, expected: Any) -> None:
-    said = standalone.for_you(case["tallies"], case["tolerance"])
+    said = standalone.describe_personal_accuracy(case["tallies"], case["tolerance"])
     assert (said or None) == expected["for_you"]
-    assert standalone.course(case["tallies"]) == expected["course"]
+    assert standalone.shares_over_time(case["tallies"]) == expected["course"]
     names = ("value", "margin")
     error = case["error"] and dict(zip(names, case["error"], strict=True))
     now = {"state": case["state"], "version": case["version"], "error": error}
-    assert standalone.what_became(case["mine"], now, case["errors"]) == expected["became"]
+    assert standalone.describe_contribution(case["mine"], now, case["errors"]) == expected["became"]
 
 
 @pytest.mark.parametrize(
@@ -94,9 +94,9 @@ def test_what_the_participant_is_told(case: Any, expected: Any) -> None:
 def test_errors_over_time_are_read(table: str, expected: Any) -> None:
     if expected is None:
         with pytest.raises(standalone.Problem, match="no sense"):
-            standalone.past_errors(table)
+            standalone.read_errors(table)
     else:
-        assert standalone.past_errors(table) == expected
+        assert standalone.read_errors(table) == expected
 
 
 @pytest.mark.parametrize(("case", "expected"), vectors("roles"))

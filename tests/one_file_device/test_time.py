@@ -76,7 +76,7 @@ def watch(case: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[list[float], Coun
     w: list[float] = [Counted(value) for value in case["w"]]
     terms = model(case, **more)
     standalone.make_payload(terms, "here", w, samples, "train")
-    standalone.tally(terms, w, samples)
+    standalone.count_right(terms, w, samples)
     return read, work.copy()
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import tests.vectors
-from crowdml.device.for_you import tally
+from crowdml.device.personal_accuracy import count_right
 from crowdml.models import MODELS, Minibatch
 from crowdml.privacy import CheckinKey, Codebook, DirectionMechanism, SystemChance, bound_features
 from crowdml.privacy.direction.codebook import FINEST, in_whole_numbers
@@ -92,7 +92,7 @@ def watch(
     key = CheckinKey("00", "ana", 1)
     minibatch = Minibatch(model, counted(w), counted(x), counted(y))
     made.make_payload(minibatch, made.event(len(x), key), key, SystemChance())
-    tally(model, counted(w), counted(x), counted(y))
+    count_right(model, counted(w), counted(x), counted(y))
     return read, work.copy()
 
 

@@ -9,7 +9,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from crowdml.device import RightCount, describe_contribution, for_you, shares_over_time
+from crowdml.device import (
+    RightCount,
+    describe_contribution,
+    describe_personal_accuracy,
+    shares_over_time,
+)
 from crowdml.device.agreement import require_successor
 from crowdml.device.contribution import PastError
 from crowdml.device.enrolment import default_limits
@@ -278,7 +283,7 @@ def checkouts(case: Case) -> Case:
 
 def results(case: Case) -> Case:
     tallies = [RightCount(*each) for each in case["tallies"]]
-    said = for_you(tallies, case["tolerance"])
+    said = describe_personal_accuracy(tallies, case["tolerance"])
     error = case["error"] and Estimate(*case["error"])
     now = msgspec.structs.replace(
         NO_STATISTICS, state=State(case["state"]), version=case["version"], error=error

@@ -25,7 +25,7 @@ import {
   Sensing,
   Terms,
   sharesOverTime,
-  forYou,
+  describePersonalAccuracy,
   limitsOf,
   lossOf,
   makeFeatures,
@@ -108,7 +108,7 @@ function sensitivity({ clip, n, grid, rounding }, output) {
 /** @param {any} input @param {any} output */
 function results(input, output) {
   const counts = input.tallies.map((/** @type {number[]} */ [right, samples]) => ({ right, samples }));
-  const said = forYou(counts, input.tolerance);
+  const said = describePersonalAccuracy(counts, input.tolerance);
   assert.equal(said && write(said), output.for_you);
   assert.deepEqual(sharesOverTime(counts), output.course);
   const named = (/** @type {number[] | null} */ row) => row && { value: row.at(-2), margin: row.at(-1) };

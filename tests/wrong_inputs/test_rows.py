@@ -13,7 +13,7 @@ from crowdml import Device
 from crowdml.device.sources import feed
 from crowdml.device.sources.form import SampleForm
 from crowdml.device.sources.mqtt.broker import TopicMessage
-from crowdml.device.sources.mqtt.topic import LARGEST, _Reader
+from crowdml.device.sources.mqtt.topic import LARGEST_MESSAGE, _Reader
 from crowdml.errors import CrowdmlError, InvalidSample
 from crowdml.tables import read_dialect
 from tests.device.fakes import MemoryTransport, join
@@ -133,7 +133,7 @@ BYTES = {
     b"\x00\x00": "expected",
     b"0.1,0.2,0.3,0.4,walk": "expected",
     b"<xml/>": "expected",
-    b" " * (LARGEST + 1) + b"1": "a message must have at most",
+    b" " * (LARGEST_MESSAGE + 1) + b"1": "a message must have at most",
     **{row.encode(): rule for row, rule in JSON.items()},
 }
 

@@ -7,7 +7,7 @@ import typer
 
 from crowdml.cli.consent import ask
 from crowdml.cli.device import move as moving
-from crowdml.cli.device.file import FILE, YES, find
+from crowdml.cli.device.file import DEVICE_FILE, YES, find_device_file
 from crowdml.cli.device.join import changed, in_words, join
 from crowdml.cli.device.label import label
 from crowdml.cli.device.ledger import ledger
@@ -57,7 +57,7 @@ CODES = {
 @app.command()
 def run(
     source: SOURCE,
-    file: FILE = None,
+    file: DEVICE_FILE = None,
     jitter: Annotated[
         float, ranged("seconds", "The most seconds of a random wait before each check-in.")
     ] = 0.0,
@@ -103,10 +103,12 @@ def run(
     safe = str(address or (app_at and app_at.address) or source)
     notes = RunNotes(source_name(safe), live=bool(address or app_at))
     on_doubt = asking(yes, source, source_name(safe))
-    with Device(DeviceStore(find(file)), retry_timer=RetryTimer(jitter=jitter)) as device:
+    with Device(
+        DeviceStore(find_device_file(file)), retry_timer=RetryTimer(jitter=jitter)
+    ) as device:
         if app_at:
             options = (label, every, ca, discovery, wait, notes.skip, on_doubt)
-            counts = run_app(device, find(file), app_at, *options)
+            counts = run_app(device, find_device_file(file), app_at, *options)
         elif address:
             counts = run_topic(
                 device, address, ca, discovery, label, notes.skip, notes.note, on_doubt
@@ -226,9 +228,11 @@ def _wider(device: Device) -> str:
 
 
 @app.command()
-def limits(per_sample: PER_SAMPLE = None, per_device: PER_DEVICE = None, file: FILE = None) -> None:
+def limits(
+    per_sample: PER_SAMPLE = None, per_device: PER_DEVICE = None, file: DEVICE_FILE = None
+) -> None:
     """Change your limits on ε, or show them."""
-    with Device(DeviceStore(find(file))) as device:
+    with Device(DeviceStore(find_device_file(file))) as device:
         old = device.identity.limits
         new = changed(old, per_sample, per_device)
         if new != old:
@@ -237,9 +241,9 @@ def limits(per_sample: PER_SAMPLE = None, per_device: PER_DEVICE = None, file: F
 
 
 @app.command()
-def agree(file: FILE = None, yes: YES = False) -> None:
+def agree(file: DEVICE_FILE = None, yes: YES = False) -> None:
     """Read the server's current terms, and agree to them."""
-    with Device(DeviceStore(find(file))) as device:
+    with Device(DeviceStore(find_device_file(file))) as device:
         offer = device.current_terms()
         sent = [event.loss for event in device.ledger.events]
         ask(offer, device.identity.limits, "Agree to these terms?", yes, sent=sent)
@@ -253,13 +257,13 @@ def agree(file: FILE = None, yes: YES = False) -> None:
 
 @app.command()
 def leave(
-    file: FILE = None,
+    file: DEVICE_FILE = None,
     keep: Annotated[
         bool, typer.Option("--keep", help="Keep the device's file with its ledger.")
     ] = False,
 ) -> None:
     """Leave the task, and erase its data on this machine."""
-    path = find(file)
+    path = find_device_file(file)
     store = DeviceStore(path)
     if store.identity is None:
         store.close()

@@ -10,13 +10,13 @@ from crowdml.device import DeviceStore, default_file
 from crowdml.errors import DeviceError
 from crowdml.privacy import Limits
 
-FILE = Annotated[
+DEVICE_FILE = Annotated[
     Path | None, typer.Option(help="The device's file. Not needed where there is only one.")
 ]
 YES = Annotated[bool, typer.Option("--yes", help="Agree without being asked.")]
 
 
-def find(file: Path | None) -> Path:
+def find_device_file(file: Path | None) -> Path:
     """Return the device's file: the named file, or the only file that exists."""
     if file is None:
         folder = default_file("x").parent

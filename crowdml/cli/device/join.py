@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from crowdml.cli.consent import ask
-from crowdml.cli.device.file import FILE, YES, limits_in
+from crowdml.cli.device.file import DEVICE_FILE, YES, limits_in
 from crowdml.cli.device.ledger import sent_before
 from crowdml.cli.options import FINGERPRINT, INSECURE_HTTP, PER_DEVICE, PER_SAMPLE
 from crowdml.cli.output import count_of, print_lines
@@ -40,7 +40,7 @@ def join(
     task: Annotated[
         str | None, typer.Option(help="The task's name, if the address does not have it.")
     ] = None,
-    file: FILE = None,
+    file: DEVICE_FILE = None,
     invite: Annotated[str | None, typer.Option(help="An invite code.")] = None,
     fingerprint: FINGERPRINT = None,
     per_sample: PER_SAMPLE = None,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from crowdml.cli.device.file import FILE, find
+from crowdml.cli.device.file import DEVICE_FILE, find_device_file
 from crowdml.cli.output import print_lines
 from crowdml.device import DeviceStore, set_label
 
@@ -16,12 +16,12 @@ def label(
     none: Annotated[
         bool, typer.Option("--none", help="Collect nothing until another label is set.")
     ] = False,
-    file: FILE = None,
+    file: DEVICE_FILE = None,
 ) -> None:
     """Set the label of what a running device reads from now on, or show it."""
     if name is not None and none:
         raise typer.BadParameter("give a label or --none, not both.")
-    with closing(DeviceStore(find(file))) as store:
+    with closing(DeviceStore(find_device_file(file))) as store:
         if name is not None or none:
             name = set_label(store, name, time.time_ns())
         else:

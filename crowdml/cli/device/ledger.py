@@ -7,17 +7,17 @@ from typing import Any
 from rich.table import Table
 
 from crowdml.cli.console import Console
-from crowdml.cli.device.file import FILE, find
+from crowdml.cli.device.file import DEVICE_FILE, find_device_file
 from crowdml.cli.options import JSON
 from crowdml.cli.output import count_of, print_json, print_lines
 from crowdml.device import (
     Account,
+    AccountStatement,
     DeviceStore,
     RightCount,
-    Statement,
     default_file,
+    describe_personal_accuracy,
     draw_bars,
-    for_you,
     shares_over_time,
 )
 from crowdml.errors import DeviceError
@@ -26,13 +26,13 @@ from crowdml.protocol import Promise, Terms
 from crowdml.visible import visible
 
 
-def ledger(file: FILE = None, json: JSON = False) -> None:
+def ledger(file: DEVICE_FILE = None, json: JSON = False) -> None:
     """Show each check-in of this device, what it cost, and the sum over all tasks."""
     folder = default_file("x").parent
     if file is None and not list(folder.glob("*.device")) and Account(folder).exists:
         device, account = {}, _statement(folder)
     else:
-        path = find(file)
+        path = find_device_file(file)
         device, account = _device(path, json), _statement(path.parent)
     if json:
         print_json(device | {"all_tasks": _document(account)})
@@ -40,7 +40,7 @@ def ledger(file: FILE = None, json: JSON = False) -> None:
         print_lines(*_over_all_tasks(account))
 
 
-def _statement(folder: Path) -> Statement:
+def _statement(folder: Path) -> AccountStatement:
     with closing(Account(folder)) as account:
         return account.statement
 
@@ -61,7 +61,9 @@ def _device(path: Path, json: bool) -> dict[str, Any]:
         Console().print(table)
         terms = Terms.parse(identity.terms)
         print_lines(
-            *_spent(account, identity.limits), *_lost(terms, account), *works(terms, tallies)
+            *_spent(account, identity.limits),
+            *_lost(terms, account),
+            *personal_accuracy(terms, tallies),
         )
     return {
         "task": identity.task,
@@ -105,19 +107,19 @@ def _lost(terms: Terms, account: Ledger) -> list[str]:
     return [" ".join(map(str, promise.what_is_lost))]
 
 
-def works(terms: Terms, tallies: list[RightCount]) -> list[str]:
+def personal_accuracy(terms: Terms, tallies: list[RightCount]) -> list[str]:
     """Return how well the crowd's model works for this participant, for a terminal only.
 
     `--json` leaves it out, because a program could pass it on to somebody else.
     """
-    said = for_you(tallies, None if terms.n_classes else terms.model.tolerance)
+    said = describe_personal_accuracy(tallies, None if terms.n_classes else terms.model.tolerance)
     if said is None:
         return []
     row = f"Over time, from no sample to all: {draw_bars(shares_over_time(tallies))}"
     return [f"{said} Only this device knows the exact count.", row]
 
 
-def _over_all_tasks(account: Statement) -> list[str]:
+def _over_all_tasks(account: AccountStatement) -> list[str]:
     lines = ["", "Over all tasks of this folder, including tasks that you left:"]
     for (server, task), ledger in account.tasks.items():
         times = count_of(len(ledger.events), "check-in")
@@ -135,7 +137,7 @@ def _over_all_tasks(account: Statement) -> list[str]:
     return lines
 
 
-def _document(account: Statement) -> dict[str, Any]:
+def _document(account: AccountStatement) -> dict[str, Any]:
     return {
         "epsilon": {
             "per_sample": account.epsilon_per_sample,
@@ -156,7 +158,7 @@ def _document(account: Statement) -> dict[str, Any]:
     }
 
 
-def sent_before(account: Statement) -> list[str]:
+def sent_before(account: AccountStatement) -> list[str]:
     """Return what was sent before, for a participant who is asked to join another task."""
     if not account.entries:
         return []

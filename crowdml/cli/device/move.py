@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from crowdml.cli.device.file import FILE, YES, find
+from crowdml.cli.device.file import DEVICE_FILE, YES, find_device_file
 from crowdml.cli.interruption import confirm
 from crowdml.cli.options import INSECURE_HTTP
 from crowdml.cli.output import print_lines
@@ -19,12 +19,12 @@ def move(
     fingerprint: Annotated[
         str | None, typer.Option(help="The SHA-256 of its self-signed certificate.")
     ] = None,
-    file: FILE = None,
+    file: DEVICE_FILE = None,
     yes: YES = False,
     insecure_http: INSECURE_HTTP = False,
 ) -> None:
     """Use the server's new address; identity, terms, ledger and samples stay."""
-    with Device(DeviceStore(find(file))) as device:
+    with Device(DeviceStore(find_device_file(file))) as device:
         task = device.identity.task
         root = read_link(url, task).root
         if url.rstrip("/") not in (root, f"{root}/join/{task}"):
@@ -39,11 +39,11 @@ def repin(
             help="The SHA-256 of the new certificate, which the task's owner gives you."
         ),
     ],
-    file: FILE = None,
+    file: DEVICE_FILE = None,
     yes: YES = False,
 ) -> None:
     """Trust the server's renewed self-signed certificate in place of the old one."""
-    with Device(DeviceStore(find(file))) as device:
+    with Device(DeviceStore(find_device_file(file))) as device:
         identity = device.identity
         _move(device, identity.url, fingerprint, identity.insecure_http, yes)
 

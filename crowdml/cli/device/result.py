@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from crowdml.cli.device.file import FILE, find
-from crowdml.cli.device.ledger import works
+from crowdml.cli.device.file import DEVICE_FILE, find_device_file
+from crowdml.cli.device.ledger import personal_accuracy
 from crowdml.cli.output import print_lines, write_file
 from crowdml.device import (
     Agreement,
@@ -23,16 +23,16 @@ from crowdml.protocol import Statistics, Terms
 
 
 def result(
-    file: FILE = None,
+    file: DEVICE_FILE = None,
     save: Annotated[Path | None, typer.Option(help="Save the model in this file, as JSON.")] = None,
 ) -> None:
     """Show what became of your check-ins, how well the model works for you, and how to keep it."""
-    path = find(file)
+    path = find_device_file(file)
     with closing(DeviceStore(path)) as store:
         identity, tallies, mine = store.identity, store.results.tallies, store.results.versions
     if identity is None:
         raise DeviceError(f"{path} has not joined a task. Join one first.")
-    print_lines(*works(Terms.parse(identity.terms), tallies))
+    print_lines(*personal_accuracy(Terms.parse(identity.terms), tallies))
     where = identity.url, identity.task, identity.certificate, identity.insecure_http
     with closing(HttpTransport(*where)) as server:
         now = server.statistics()

@@ -19,7 +19,7 @@ from crowdml.device import Device, SourceCounts
 from crowdml.device.sources import Hint, Intake, StateStream, TopicAddress, is_choice
 from crowdml.errors import InvalidSample
 
-SHOWN = 5
+MOST_SHOWN = 5
 """The most skipped samples of a file that are printed; the others are counted."""
 
 AGAIN_SECONDS = 3600.0
@@ -57,7 +57,7 @@ class RunNotes:
         """
         self._skipped += 1
         like_it = self._like_it(error.sentence) if self._live else 0
-        if like_it is not None and (self._live or self._skipped <= SHOWN):
+        if like_it is not None and (self._live or self._skipped <= MOST_SHOWN):
             new = error.hint not in self._hints
             self._hints.add(error.hint)
             what = "" if isinstance(error, Hint) else "skipped a sample: "
@@ -91,8 +91,8 @@ class RunNotes:
             more = sum(count for _, count in self._said.values())
             if more:
                 print_lines(f"… and {more:,} more like these", err=True)
-        elif self._skipped > SHOWN:
-            print_lines(f"… and {self._skipped - SHOWN:,} more", err=True)
+        elif self._skipped > MOST_SHOWN:
+            print_lines(f"… and {self._skipped - MOST_SHOWN:,} more", err=True)
 
 
 GO_ON = Annotated[

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from crowdml.cli.device.file import FILE, find
+from crowdml.cli.device.file import DEVICE_FILE, find_device_file
 from crowdml.cli.options import JSON
 from crowdml.cli.output import print_json, print_lines
 from crowdml.device import Device, DeviceStore
 
 
-def show(file: FILE = None, json: JSON = False) -> None:
+def show(file: DEVICE_FILE = None, json: JSON = False) -> None:
     """Show the device's name, its task, its server and its state."""
-    path = find(file)
+    path = find_device_file(file)
     with Device(DeviceStore(path)) as device:
         me = device.identity
         document: dict[str, Any] = {

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from crowdml.server.log import Learner
 
 app = typer.Typer(help="Create and manage tasks.", no_args_is_help=True)
-NAME = Annotated[str, typer.Argument(help="The task's name.")]
+TASK_NAME = Annotated[str, typer.Argument(help="The task's name.")]
 app.command()(new)
 KEYS = ("name", "title", "state", "mechanism", "epsilon", "devices", "checkins")
 
@@ -71,7 +71,7 @@ def list_tasks(database: DATABASE = DEFAULT_DATABASE, json: JSON = False) -> Non
 
 
 @app.command()
-def show(name: NAME, database: DATABASE = DEFAULT_DATABASE, json: JSON = False) -> None:
+def show(name: TASK_NAME, database: DATABASE = DEFAULT_DATABASE, json: JSON = False) -> None:
     """Show a task's state, terms and devices."""
     with open_store(database) as store:
         row = store.task(name)
@@ -92,20 +92,20 @@ def show(name: NAME, database: DATABASE = DEFAULT_DATABASE, json: JSON = False) 
 
 
 @app.command()
-def pause(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
+def pause(name: TASK_NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
     """Pause a task: reject check-ins until it is resumed."""
     _set_state(database, name, "paused")
 
 
 @app.command()
-def resume(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
+def resume(name: TASK_NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
     """Resume a paused task."""
     _set_state(database, name, "running")
 
 
 @app.command()
 def stop(
-    name: NAME,
+    name: TASK_NAME,
     database: DATABASE = DEFAULT_DATABASE,
     yes: Annotated[bool, typer.Option("--yes", help="Stop without a question.")] = False,
 ) -> None:
@@ -116,7 +116,7 @@ def stop(
 
 @app.command()
 def edit(
-    name: NAME,
+    name: TASK_NAME,
     title: Annotated[str | None, typer.Option(help="The new title, one line.")] = None,
     objective: Annotated[
         str | None, typer.Option(help="The new objective: what is learnt, and what for.")
@@ -144,7 +144,7 @@ def edit(
 
 
 @app.command()
-def delete(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
+def delete(name: TASK_NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
     """Delete a task that has no check-ins, with the devices that joined it."""
     with open_store(database) as store:
         devices = store.delete_task(name)
@@ -154,7 +154,7 @@ def delete(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
 
 
 @app.command()
-def reopen(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
+def reopen(name: TASK_NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
     """Continue a task that ended by itself, for example because you doubt its error.
 
     Only new reports count for the target error. A task that ended after its last check-in accepts
@@ -170,7 +170,7 @@ def reopen(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
 
 @app.command()
 def invite(
-    name: NAME,
+    name: TASK_NAME,
     uses: Annotated[int, ranged("uses", "The number of devices that may join with it.")] = 1,
     database: DATABASE = DEFAULT_DATABASE,
 ) -> None:
@@ -206,7 +206,7 @@ def revoke(
 
 @app.command()
 def export(
-    name: NAME,
+    name: TASK_NAME,
     out: Annotated[Path, typer.Option(help="The file to write: .npz, .json or .onnx.")],
     database: DATABASE = DEFAULT_DATABASE,
 ) -> None:
@@ -226,7 +226,7 @@ def export(
 
 @app.command()
 def card(
-    name: NAME,
+    name: TASK_NAME,
     out: Annotated[
         Path | None, typer.Option(help="The .md file to write. Without it, the card is printed.")
     ] = None,

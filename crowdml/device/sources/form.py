@@ -26,7 +26,7 @@ Sample = tuple[list[float | None], str | float]
 WrittenSample = tuple[list[float | None], object]
 """x, and y as it was written; None or an empty text if it is not known."""
 
-EXPECTED = '{"x": [numbers], "y": label}'
+EXPECTED_JSON = '{"x": [numbers], "y": label}'
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ class SampleForm:
 
     @property
     def _expected(self) -> str:
-        return EXPECTED if self.requires_y else '{"x": [numbers]}'
+        return EXPECTED_JSON if self.requires_y else '{"x": [numbers]}'
 
     def _by_name(self, document: dict[str, Any]) -> WrittenSample:
         wrong = check_columns(self.names, document)

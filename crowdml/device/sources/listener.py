@@ -9,14 +9,14 @@ from typing import Any
 
 from crowdml.device.sources.address import ListenAddress
 from crowdml.device.sources.intake import Intake
-from crowdml.device.sources.message_receiver import KNOW, MessageReceiver
+from crowdml.device.sources.message_receiver import SHOWN_STATUS, MessageReceiver
 from crowdml.errors import InvalidInput, InvalidSample
 
-LARGEST = 2**22
+LARGEST_MESSAGE = 2**22
 """The most bytes of a message, so that no message uses up the device's memory."""
 
 MOST_CONNECTIONS = 16
-TIMEOUT = 30.0
+TIMEOUT_SECONDS = 30.0
 
 
 class Listener(MessageReceiver):
@@ -59,7 +59,7 @@ class Listener(MessageReceiver):
         """Take no more messages, also on open connections, and answer those that have arrived."""
         self.closed = True
         self._server.shutdown()
-        self.wait_for_answers(TIMEOUT)
+        self.wait_for_answers(TIMEOUT_SECONDS)
         self._server.server_close()
 
 
@@ -86,7 +86,7 @@ class _Server(ThreadingHTTPServer):
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         try:
-            request.settimeout(TIMEOUT)
+            request.settimeout(TIMEOUT_SECONDS)
             if self._tls:
                 # Handshake in this thread, so that a client that stops in its handshake delays no
                 # other client.
@@ -106,7 +106,7 @@ class RequestHandler(BaseHTTPRequestHandler):
 
     receiver: MessageReceiver
     protocol_version = "HTTP/1.1"
-    timeout = TIMEOUT
+    timeout = TIMEOUT_SECONDS
     wbufsize = -1  # send an answer in one packet: a second packet would wait for an acknowledgement
     disable_nagle_algorithm = True
     server_version, sys_version = "crowdml", ""
@@ -135,8 +135,10 @@ class RequestHandler(BaseHTTPRequestHandler):
             return None
         digits = given.lstrip("0") or "0"
         # Check the number of digits first: Python reads thousands of digits slowly.
-        if len(digits) > len(str(LARGEST)) or int(digits) > LARGEST:
-            self._reject(413, f"A message must have at most {LARGEST:,} bytes. Send more often.")
+        if len(digits) > len(str(LARGEST_MESSAGE)) or int(digits) > LARGEST_MESSAGE:
+            self._reject(
+                413, f"A message must have at most {LARGEST_MESSAGE:,} bytes. Send more often."
+            )
             return None
         return int(digits)
 
@@ -159,7 +161,7 @@ class RequestHandler(BaseHTTPRequestHandler):
 
     def _answer(self, status: int, text: str, kind: str = "text/plain") -> None:
         body = text.encode()
-        self.send_response(status, "See the text" if status == KNOW else None)
+        self.send_response(status, "See the text" if status == SHOWN_STATUS else None)
         if status == 401:
             self.send_header("WWW-Authenticate", 'Basic realm="crowdml"')
         kind = "application/json" if text == "[]" else f"{kind}; charset=utf-8"

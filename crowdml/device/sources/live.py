@@ -9,10 +9,10 @@ from crowdml.device.device import Device
 from crowdml.device.sources.feed import SourceCounts
 from crowdml.device.sources.intake import Intake
 
-PULSE = 0.5
+CHECK_SECONDS = 0.5
 """Seconds between two checks for other work while no message arrives."""
 
-LAST_WORD = 60.0
+CLOSING_SECONDS = 60.0
 """Seconds after the end for which a source stays open, so that the app can be told about it."""
 
 
@@ -56,10 +56,10 @@ def run_live(
     try:
         while goes_on and not stopped():
             if device.ended:
-                intake.ended, closes = True, min(closes, clock() + LAST_WORD)
+                intake.ended, closes = True, min(closes, clock() + CLOSING_SECONDS)
                 if source.end_is_known or clock() >= closes:
                     break
-            goes_on = source.poll(PULSE)
+            goes_on = source.poll(CHECK_SECONDS)
             intake.flush_if_quiet()
             intake.resolve_doubt(on_doubt)
             counts.outcome = device.sync()

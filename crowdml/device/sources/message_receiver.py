@@ -12,16 +12,16 @@ from crowdml.device.sources.address import ListenAddress
 from crowdml.device.sources.intake import Hint, Intake
 from crowdml.errors import DeviceError, InvalidSample
 
-KNOW = 499
+SHOWN_STATUS = 499
 """The status with which Sensor Logger shows the answer's text to the person."""
 
-FULL = (
+FULL_TEXT = (
     "This device has no room for more samples until it has reached its server, or its limit on ε "
     "is raised."
 )
-STOPPED = "This device is stopping: send the message again later."
-ENDED = "The task is over for this device: you can stop recording."
-PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
+STOPPED_TEXT = "This device is stopping: send the message again later."
+ENDED_TEXT = "The task is over for this device: you can stop recording."
+PAGE_HTML = """<!doctype html><html lang="en"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><title>crowdml device</title>
 <style>body{{font:1.1rem/1.5 sans-serif;max-width:34rem;margin:1rem auto;padding:0 1rem}}
 code{{display:block;padding:.6rem;background:#eee;overflow-wrap:anywhere;user-select:all}}
@@ -33,9 +33,9 @@ svg{{max-width:100%;height:auto}}</style>
 <code>{url}</code>{qr}
 <p>Messages received so far: {n}. Samples kept: {kept}.</p></html>
 """
-SETUP = """<h2>Set up Sensor Logger</h2><p>On the phone, tap this button. On a computer, scan the
-code with the phone's camera. Sensor Logger then switches on the sensor of the task and sends its
-readings here.</p><p><a class="button" href="{link}">Set up Sensor Logger</a></p>{qr}
+SETUP_HTML = """<h2>Set up Sensor Logger</h2><p>On the phone, tap this button. On a computer, scan
+the code with the phone's camera. Sensor Logger then switches on the sensor of the task and sends
+its readings here.</p><p><a class="button" href="{link}">Set up Sensor Logger</a></p>{qr}
 <p>The app asks first, because this replaces <b>all of its settings</b>. To keep them, set up by
 hand.</p>"""
 
@@ -108,27 +108,27 @@ class MessageReceiver:
     def answer(self, body: bytes) -> tuple[int, str]:
         """Take a message in, and return the status and the text of its answer."""
         if self.closed:
-            return (KNOW, ENDED) if self._intake.ended else (503, STOPPED)
+            return (SHOWN_STATUS, ENDED_TEXT) if self._intake.ended else (503, STOPPED_TEXT)
         try:
             outcome = self._intake.take(body)
             if doubt := self._intake.doubt:
-                return KNOW, doubt
+                return SHOWN_STATUS, doubt
         except Hint as hint:
             self._on_skip(hint)
-            return KNOW, self._intake.doubt or str(hint)
+            return SHOWN_STATUS, self._intake.doubt or str(hint)
         except InvalidSample as error:
             self._intake.counts.skipped += 1
             self._on_skip(error)
-            return KNOW if "clock" in str(error) else 400, str(error)
+            return SHOWN_STATUS if "clock" in str(error) else 400, str(error)
         except DeviceError as error:
             self._on_skip(InvalidSample(str(error)))
             self.end_is_known = True
-            return KNOW, str(error)
+            return SHOWN_STATUS, str(error)
         if outcome is Outcome.FULL:
-            return KNOW, FULL
+            return SHOWN_STATUS, FULL_TEXT
         if outcome is Outcome.ENDED:
             self.end_is_known = True
-            return KNOW, ENDED
+            return SHOWN_STATUS, ENDED_TEXT
         return 200, "[]"
 
     def page(self, url: str) -> str:
@@ -137,12 +137,14 @@ class MessageReceiver:
         # The link has no place for a password.
         setup = "" if self.asks_for_password else _setup(self._intake.setup_link(url))
         qr = "" if setup else _qr_code(url)  # one code on a page, so that nobody scans the other
-        return PAGE.format(setup=setup, url=escape(url), qr=qr, n=counts.lines, kept=counts.kept)
+        return PAGE_HTML.format(
+            setup=setup, url=escape(url), qr=qr, n=counts.lines, kept=counts.kept
+        )
 
 
 def _setup(link: str) -> str:
     """Return the part of the page that sets up the app by a link; empty where there is none."""
-    return SETUP.format(link=escape(link), qr=_qr_code(link)) if link else ""
+    return SETUP_HTML.format(link=escape(link), qr=_qr_code(link)) if link else ""
 
 
 def _qr_code(text: str) -> str:

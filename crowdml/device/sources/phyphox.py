@@ -14,21 +14,21 @@ from crowdml.errors import InvalidInput, InvalidSample
 
 logger = logging.getLogger("crowdml.device")
 
-LARGEST = 2**26
+LARGEST_ANSWER = 2**26
 """Bytes of an answer: three hours of motion at 100 readings a second."""
 
-TIMEOUT = 10.0
-QUIET = 5
+TIMEOUT_SECONDS = 10.0
+QUIET_ANSWERS = 5
 """Answers without new readings, after which whole buffers are requested, as they may be cleared."""
 
-PERIOD = 1.0
+PERIOD_SECONDS = 1.0
 
-RECENT = 600 * SECOND
+RECENT_NANOSECONDS = 600 * SECOND
 """The readings that are fetched of a phone that has too many for one answer."""
 
 
 class _TooLarge(InvalidInput):
-    """Report an answer of more than `LARGEST` bytes."""
+    """Report an answer of more than `LARGEST_ANSWER` bytes."""
 
 
 class PhyphoxPhone:
@@ -44,7 +44,7 @@ class PhyphoxPhone:
         port: int,
         intake: Intake,
         retry_timer: RetryTimer | None = None,
-        period: float = PERIOD,
+        period: float = PERIOD_SECONDS,
         on_skip: Callable[[InvalidSample], None] = lambda error: None,
     ) -> None:
         assert isinstance(intake.format, Phyphox)
@@ -132,16 +132,16 @@ class PhyphoxPhone:
         if batch.session != self._session:
             self._session, self._start = batch.session, 0
         known = max(self._intake.newest(f"phyphox:{self._session}") or 0, self._start)
-        start = batch.latest - RECENT
+        start = batch.latest - RECENT_NANOSECONDS
         if start <= known:
             raise InvalidInput(
-                f"phyphox must answer with at most {LARGEST:,} bytes, found more in the last "
-                f"{RECENT // SECOND // 60} minutes. Lower the rate of the sensor."
+                f"phyphox must answer with at most {LARGEST_ANSWER:,} bytes, found more in the "
+                f"last {RECENT_NANOSECONDS // SECOND // 60} minutes. Lower the rate of the sensor."
             )
         logger.warning(
-            f"phyphox has more than {LARGEST / 2**20:.3g} MiB of new readings: "
+            f"phyphox has more than {LARGEST_ANSWER / 2**20:.3g} MiB of new readings: "
             f"{(start - known) / SECOND / 60:.1f} minutes are left out, and the last "
-            f"{RECENT // SECOND // 60} minutes are read."
+            f"{RECENT_NANOSECONDS // SECOND // 60} minutes are read."
         )
         self._start = start
 
@@ -149,7 +149,7 @@ class PhyphoxPhone:
         """Ask for new values, or for whole buffers if they may have been cleared."""
         times, values = self._format.buffers
         newest = None
-        if self._session is not None and self._quiet < QUIET:
+        if self._session is not None and self._quiet < QUIET_ANSWERS:
             newest = self._intake.newest(f"phyphox:{self._session}")
             if self._start > (newest or 0):
                 newest = self._start
@@ -162,11 +162,11 @@ class PhyphoxPhone:
 
     def _get(self, path: str) -> bytes:
         """Fetch a path over a new connection: phyphox's server is unreliable with kept ones."""
-        connection = http.client.HTTPConnection(self._host, self._port, timeout=TIMEOUT)
+        connection = http.client.HTTPConnection(self._host, self._port, timeout=TIMEOUT_SECONDS)
         try:
             connection.request("GET", path, headers={"Connection": "close"})
             answer = connection.getresponse()
-            body = answer.read(LARGEST + 1)
+            body = answer.read(LARGEST_ANSWER + 1)
         finally:
             connection.close()
         if answer.status != 200:
@@ -174,8 +174,8 @@ class PhyphoxPhone:
                 f"phyphox at {self._host}:{self._port} must answer {path.partition('?')[0]} with "
                 f"200, found {answer.status}."
             )
-        if len(body) > LARGEST:
-            raise _TooLarge(f"an answer must have at most {LARGEST:,} bytes, found more.")
+        if len(body) > LARGEST_ANSWER:
+            raise _TooLarge(f"an answer must have at most {LARGEST_ANSWER:,} bytes, found more.")
         return body
 
     def _fail(self, what: str) -> None:

@@ -4,7 +4,7 @@ One transaction takes samples, adds their cost and stores the message; a change 
 under a kill at any moment. Tables are in `schema`, and an old file must still open.
 """
 
-from crowdml.device.storage.account import Account, AccountEntry, Statement, Trail
+from crowdml.device.storage.account import Account, AccountEntry, AccountStatement, Trail
 from crowdml.device.storage.position import Position, TakenBefore
 from crowdml.device.storage.store import DeviceStore, StoreSummary, WrittenCheckin, default_file
 from crowdml.device.storage.streams import CurrentLabel
@@ -12,10 +12,10 @@ from crowdml.device.storage.streams import CurrentLabel
 __all__ = [
     "Account",
     "AccountEntry",
+    "AccountStatement",
     "CurrentLabel",
     "DeviceStore",
     "Position",
-    "Statement",
     "StoreSummary",
     "TakenBefore",
     "Trail",

@@ -23,7 +23,7 @@ from crowdml.device.storage.database import PrivateDatabase
 from crowdml.privacy import CheckinEvent, Ledger, Loss
 from crowdml.protocol import read_event
 
-FILE = "participant.account"
+ACCOUNT_FILE = "participant.account"
 SCHEMA = """
 CREATE TABLE participant (one INTEGER PRIMARY KEY CHECK (one = 1), key BLOB NOT NULL) STRICT;
 CREATE TABLE told (
@@ -46,11 +46,11 @@ CREATE TABLE record (
 CREATE TRIGGER record_is_append_only BEFORE UPDATE ON record
     BEGIN SELECT RAISE(ABORT, 'the record is append-only'); END;
 """
-FAR = 10_000
+SEARCHED_LINES = 10_000
 """Lines without a sample after which the search in a file ends; marks still find repeated ones."""
 
-BOOK = "INSERT INTO told (checkin, server, task, followed, event) VALUES (?, ?, ?, ?, ?)"
-ENTER = "INSERT INTO record (device, number, checkin) VALUES (?, ?, ?)"
+ADD_ENTRY = "INSERT INTO told (checkin, server, task, followed, event) VALUES (?, ?, ?, ?, ?)"
+ADD_RECORD = "INSERT INTO record (device, number, checkin) VALUES (?, ?, ?)"
 
 
 class AccountEntry(NamedTuple):
@@ -67,7 +67,7 @@ class AccountEntry(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Statement:
+class AccountStatement:
     """Sum up what a person has lost over all tasks that the account knows."""
 
     entries: tuple[AccountEntry, ...]
@@ -133,37 +133,39 @@ class Account:
     """Open the account's file beside the files of the devices; the first entry creates it."""
 
     def __init__(self, folder: Path) -> None:
-        self.file = folder / FILE
+        self.file = folder / ACCOUNT_FILE
         self._opened: PrivateDatabase | None = None
 
     @property
-    def statement(self) -> Statement:
+    def statement(self) -> AccountStatement:
         if not self.exists:
-            return Statement(())
+            return AccountStatement(())
         query = "SELECT server, task, followed, event FROM told ORDER BY seq"
         rows = self._database.rows(query)
-        return Statement(tuple(AccountEntry(a, b, bool(c), read_event(d)) for a, b, c, d in rows))
+        return AccountStatement(
+            tuple(AccountEntry(a, b, bool(c), read_event(d)) for a, b, c, d in rows)
+        )
 
     @property
     def exists(self) -> bool:
         return self._opened is not None or self.file.exists()
 
-    def book(self, checkin: str, entry: AccountEntry) -> None:
+    def add_entry(self, checkin: str, entry: AccountEntry) -> None:
         """Add a check-in, on disk when this returns."""
         with self._database.transaction(durable=True):
-            self._book(checkin, entry)
+            self._add_entry(checkin, entry)
 
-    def _book(self, checkin: str, entry: AccountEntry) -> None:
+    def _add_entry(self, checkin: str, entry: AccountEntry) -> None:
         event = msgspec.msgpack.encode(entry.event)
         row = (checkin, entry.server, entry.task, entry.followed, event)
-        self._database.execute(BOOK, row)
+        self._database.execute(ADD_ENTRY, row)
 
     # The record of each device
 
     def begin_record(self, device: str) -> None:
         """Begin the record of a device that joins; without a record it sends nothing."""
         with self._database.transaction(durable=True):
-            self._database.execute(ENTER, (device, 0, ""))
+            self._database.execute(ADD_RECORD, (device, 0, ""))
 
     def end_record(self, device: str) -> None:
         """Remove the record of a device that leaves: a copy of its file then sends nothing."""
@@ -179,7 +181,7 @@ class Account:
         number = self._database.execute(query, (device,)).fetchone()[0]
         return None if number is None else int(number)
 
-    def claim(self, device: str, number: int, checkin: str, entry: AccountEntry) -> bool:
+    def claim_number(self, device: str, number: int, checkin: str, entry: AccountEntry) -> bool:
         """Book a check-in under its number, on disk, before it is sent.
 
         False if another check-in has this number: a copy of the device's file has sent it.
@@ -188,8 +190,8 @@ class Account:
             query = "SELECT checkin FROM record WHERE device = ? AND number = ?"
             known = self._database.execute(query, (device, number)).fetchone()
             if known is None:
-                self._book(checkin, entry)
-                self._database.execute(ENTER, (device, number, checkin))
+                self._add_entry(checkin, entry)
+                self._database.execute(ADD_RECORD, (device, number, checkin))
         return known is None or bool(known[0] == checkin)
 
     def recorded_after(self, device: str, number: int) -> list[tuple[str, bool, bytes]]:
@@ -200,13 +202,13 @@ class Account:
         )
         return self._database.rows(query, (device, number))
 
-    def take(self, mark: bytes) -> bool:
+    def mark_taken(self, mark: bytes) -> bool:
         """Mark a sample as taken; return whether it was not taken before."""
         query = "INSERT INTO taken VALUES (?) ON CONFLICT DO NOTHING"
         with self._database.transaction():
             return self._database.execute(query, (mark,)).rowcount == 1
 
-    def took(self, mark: bytes) -> bool:
+    def was_taken(self, mark: bytes) -> bool:
         query = "SELECT 1 FROM taken WHERE mark = ?"
         return self._database.execute(query, (mark,)).fetchone() is not None
 
@@ -248,10 +250,10 @@ class Trail:
         """Return the number of the last line, found by its hash, that has given a sample before."""
         if self._again or not self._account.exists:
             return 0
-        took, newest = self._account.took, 0
+        newest = 0
         for n, sha256 in enumerate(hashes, 1):
-            if took(self.mark(sha256).mark):
+            if self._account.was_taken(self.mark(sha256).mark):
                 newest = n
-            elif n - newest >= FAR:
+            elif n - newest >= SEARCHED_LINES:
                 break
         return newest

@@ -34,7 +34,7 @@ class Record:
 
     def _claim(self, me: Identity, number: int, checkin: str, followed: int, event: bytes) -> bool:
         entry = AccountEntry(me.url, me.task, bool(followed), read_event(event))
-        return self._account.claim(me.record, number, checkin, entry)
+        return self._account.claim_number(me.record, number, checkin, entry)
 
     def is_ahead(self, me: Identity) -> bool:
         """Return whether the record has more check-ins than the ledger.

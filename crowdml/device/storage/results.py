@@ -1,6 +1,6 @@
 """Keep what each check-in gives back to the participant: two counts, and its version."""
 
-from crowdml.device.for_you import RightCount
+from crowdml.device.personal_accuracy import RightCount
 from crowdml.device.storage.database import PrivateDatabase
 
 # Files of earlier versions do not have the table yet.

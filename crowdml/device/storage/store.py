@@ -106,12 +106,12 @@ class DeviceStore:
 
     def join(self, identity: Identity) -> None:
         """Store a new identity; the samples and the ledger of the file's earlier device stay."""
-        before, waiting = self.identity, self.pending
+        before, pending = self.identity, self.pending_checkin
         self.account.begin_record(identity.record)
         with self._db.transaction(durable=True):
             self._db.execute("DELETE FROM results")
-            if waiting:
-                self._answer(waiting, "dropped: the device joined again")
+            if pending:
+                self._answer(pending, "dropped: the device joined again")
             self._write(replace(identity, earlier=len(self.ledger.events)))
         if before:
             self.account.end_record(before.record)
@@ -181,7 +181,7 @@ class DeviceStore:
             self.streams.write(position.path, position.stream)
         if position.mark is None:
             return False
-        new = self.account.take(position.mark.mark)
+        new = self.account.mark_taken(position.mark.mark)
         if not new and not position.mark.again:
             raise TakenBefore
         return new
@@ -232,10 +232,11 @@ class DeviceStore:
         """
         return self._record.claim(self._me, checkin.id)
 
-    def overtaken(self, why: str) -> bool:
-        """Return whether the account has check-ins of this device that its file does not know.
+    def end_if_overtaken(self, why: str) -> bool:
+        """End the device if a copy of its file has sent check-ins; return whether one has.
 
-        A copy of the file has sent them. They are charged, and the device ends, in one transaction.
+        The account has these check-ins, the file does not. They are charged in the transaction that
+        ends the device.
         """
         if not self._record.is_ahead(self._me):
             return False
@@ -244,7 +245,7 @@ class DeviceStore:
             self._write(replace(self._me, ended=why))
         return True
 
-    def repeated(self, checkin: WrittenCheckin, answer: str, why: str) -> None:
+    def charge_copy(self, checkin: WrittenCheckin, answer: str, why: str) -> None:
         """Charge a check-in that a copy of the file sent under this number, and end the device."""
         self._record.claim_copy(self._me, checkin.id)
         with self._db.transaction(durable=True):
@@ -259,11 +260,13 @@ class DeviceStore:
         return identity
 
     @property
-    def pending(self) -> WrittenCheckin | None:
+    def pending_checkin(self) -> WrittenCheckin | None:
         """Return the check-in that still has to be answered."""
         return next((WrittenCheckin(*row) for row in self._db.rows("SELECT * FROM outbox")), None)
 
-    def answered(self, checkin: WrittenCheckin, answer: str, version: int | None = None) -> None:
+    def store_answer(
+        self, checkin: WrittenCheckin, answer: str, version: int | None = None
+    ) -> None:
         """Store the server's answer to a check-in, which then never needs to be sent again."""
         with self._db.transaction():
             self._answer(checkin, answer)

@@ -14,7 +14,7 @@ TABLES = (
 ) STRICT""",
     "CREATE TABLE IF NOT EXISTS first_rows (format TEXT NOT NULL, row BLOB) STRICT",
 )
-MOST = 20
+MOST_STREAMS = 20
 """Streams that are kept: after this many newer ones, a phone's session is no longer needed."""
 
 
@@ -45,7 +45,7 @@ class Streams:
         change = "UPDATE streams SET document = ? WHERE path = ?"
         if not self._db.execute(change, (document, path)).rowcount:
             old = "SELECT rowid FROM streams ORDER BY rowid DESC LIMIT -1 OFFSET ?"
-            self._db.execute(f"DELETE FROM streams WHERE rowid IN ({old})", (MOST - 1,))
+            self._db.execute(f"DELETE FROM streams WHERE rowid IN ({old})", (MOST_STREAMS - 1,))
             self._db.execute("INSERT INTO streams VALUES (?, ?)", (path, document))
 
     def first_rows_checked(self, format: str) -> bool:

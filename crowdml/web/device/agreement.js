@@ -7,7 +7,7 @@ import { Minibatch } from "../privacy/minibatch.js";
 import { decodeBytes, decodeParameters } from "../protocol/codec.js";
 import { checkStart } from "../protocol/start.js";
 import { Terms, termsHash } from "../protocol/terms.js";
-import { tally } from "./for_you.js";
+import { countRight } from "./personal_accuracy.js";
 import { nonsense } from "./network/transport.js";
 
 /** @import { Agreed, Approval, CheckedOut, Checkout, Ledger, WriteCheckin } from "../types.js" */
@@ -110,7 +110,7 @@ export class Agreement {
     const { payload, truth } = this.#mechanism.makePayload(minibatch, event, key, chance);
     const message = { id: chance.randomId(), version, terms: this.termsSha256, ...payload };
     const body = new TextEncoder().encode(JSON.stringify(message));
-    const counted = tally(this.#model, exported ?? w, x, y);
+    const counted = countRight(this.#model, exported ?? w, x, y);
     return { checkin: { id: message.id, body }, event, truth, tally: counted };
   }
 }

@@ -127,7 +127,7 @@ export class Device extends Exchange {
 
   /** Whether a check-in waits to be sent or answered. */
   async pending() {
-    return (await this.store.pending()) !== undefined;
+    return (await this.store.pendingCheckin()) !== undefined;
   }
 
   /** What the crowd has learnt so far: the exported model, if it is on the agreed terms. */

@@ -71,7 +71,7 @@ export class Exchange extends Membership {
     for (;;) {
       const outcome = await this.sync();
       const left = deadline - performance.now();
-      if (left <= 0 || final.includes(outcome) || !(await this.#somethingToDo())) return outcome;
+      if (left <= 0 || final.includes(outcome) || !(await this.#hasWork())) return outcome;
       const pause = Math.min(Math.max(this.retryTimer.seconds * 1000, 10), left);
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
@@ -80,7 +80,7 @@ export class Exchange extends Membership {
   async #sync() {
     await this.refresh();
     if (this.ended !== null) return Outcome.ENDED;
-    if (!(await this.#somethingToDo())) return Outcome.COLLECTED;
+    if (!(await this.#hasWork())) return Outcome.COLLECTED;
     if (await this.#batchIsFull()) this.retryTimer.batchFilled();
     if (!this.retryTimer.isDue) return this.retryTimer.reason;
     try {
@@ -94,7 +94,7 @@ export class Exchange extends Membership {
   async #attempt() {
     /** @type {OutcomeName} */
     let outcome = Outcome.COLLECTED;
-    const old = await this.store.pending();
+    const old = await this.store.pendingCheckin();
     if (old) outcome = await this.#send(old);
     if ((await this.#batchIsFull()) && !(await this.#fulfilled())) {
       const checkin = await this.#release();
@@ -109,7 +109,7 @@ export class Exchange extends Membership {
   async #release() {
     const agreement = this.agreement;
     const mine = this.identity;
-    if (await this.store.overtaken(COPY_END)) throw new CopyFound();
+    if (await this.store.endIfOvertaken(COPY_END)) throw new CopyFound();
     // Ask before the check-out, so that a spent budget causes no traffic.
     const approval = await this.#approve(await this.store.nSamples());
     const checkedOut = await this.transport.checkout(mine.token, approval.event.role);
@@ -148,22 +148,22 @@ export class Exchange extends Membership {
   /** @param {WrittenCheckin} checkin */
   async #send(checkin) {
     if (!(await this.store.claim(checkin))) {
-      await this.store.answered(checkin, `${REJECTED}repeated-number`);
-      await this.store.overtaken(COPY_END);
+      await this.store.storeAnswer(checkin, `${REJECTED}repeated-number`);
+      await this.store.endIfOvertaken(COPY_END);
       throw new CopyFound();
     }
     this.#step("booked");
     try {
       const { status, version } = await this.transport.checkin(this.identity.token, checkin.body);
       this.#step("sent");
-      await this.store.answered(checkin, status, version);
+      await this.store.storeAnswer(checkin, status, version);
     } catch (error) {
       if (error instanceof Rejected && error.kind === "repeated-number") {
-        await this.store.repeated(checkin, REJECTED + error.kind, COPY_END);
+        await this.store.chargeCopy(checkin, REJECTED + error.kind, COPY_END);
         throw new CopyFound();
       }
       if (error instanceof Rejected && !KEEP_AFTER.includes(error.kind)) {
-        await this.store.answered(checkin, REJECTED + error.kind);
+        await this.store.storeAnswer(checkin, REJECTED + error.kind);
         this.changed();
       }
       throw error;
@@ -191,7 +191,7 @@ export class Exchange extends Membership {
     }
     if (!(error instanceof Unreachable)) throw error;
     this.notify(phrase("{why} Samples are kept; will try again.", { why: error.phrase }));
-    return this.retryTimer.waitAfterFailure(Outcome.WAITING, patience(error.retryAfter));
+    return this.retryTimer.waitAfterFailure(Outcome.WAITING, requestedWait(error.retryAfter));
   }
 
   /**
@@ -208,19 +208,19 @@ export class Exchange extends Membership {
       await this.end(error.kind, error.phrase);
       return Outcome.ENDED;
     }
-    const allMade = (await this.#fulfilled()) && !(await this.store.pending());
+    const allMade = (await this.#fulfilled()) && !(await this.store.pendingCheckin());
     if (error.kind === "too-many-checkins" || allMade) {
       await this.end("fulfilled", ALL_MADE);
       return Outcome.ENDED;
     }
     if (finished) {
       // The owner may reopen the task: the device asks again when the page is opened again.
-      this.over = { code: error.kind, phrase: error.phrase };
+      this.taskEnd = { code: error.kind, phrase: error.phrase };
       return Outcome.ENDED;
     }
     if (error.kind === "terms-changed") return this.#awaitConsent();
     const paused = error.kind === "task-paused";
-    const atLeast = patience(error.extra["retry_after"]);
+    const atLeast = requestedWait(error.extra["retry_after"]);
     return this.retryTimer.waitAfterFailure(paused ? Outcome.PAUSED : Outcome.WAITING, atLeast);
   }
 
@@ -233,10 +233,9 @@ export class Exchange extends Membership {
     return (await this.store.nSamples()) >= this.terms.collection.batch;
   }
 
-  /** */
-  async #somethingToDo() {
+  async #hasWork() {
     if (this.ended !== null) return false;
-    return (await this.store.pending()) || (await this.#batchIsFull()) || (await this.#fulfilled());
+    return (await this.store.pendingCheckin()) || (await this.#batchIsFull()) || (await this.#fulfilled());
   }
 
   /** @param {string} name */
@@ -246,6 +245,6 @@ export class Exchange extends Membership {
 }
 
 /** @param {unknown} retryAfter The seconds that the server asks to wait. */
-function patience(retryAfter) {
+function requestedWait(retryAfter) {
   return typeof retryAfter === "number" && retryAfter >= 0 ? Math.min(retryAfter, LONGEST_WAIT) : 0;
 }

@@ -16,9 +16,9 @@ const LEFT = phrase("this device has left its task. Join again.");
 
 export class Membership extends EventTarget {
   /** @protected @type {End | null} */
-  over = null;
+  taskEnd = null;
   #identity;
-  #gone = false;
+  #hasLeft = false;
   #lastNotice = phrase("");
   #channel;
 
@@ -65,7 +65,7 @@ export class Membership extends EventTarget {
 
   /** Why the device has stopped, for good or because the task has ended; or null. */
   get ended() {
-    return this.#identity.ended ?? this.over;
+    return this.#identity.ended ?? this.taskEnd;
   }
 
   /** The last phrase for the participant. */
@@ -93,7 +93,7 @@ export class Membership extends EventTarget {
         );
       }
       const old = this.terms;
-      await this.#remember((identity, nSamples) => {
+      await this.#storeIdentity((identity, nSamples) => {
         requireSuccessor(terms, old, nSamples);
         return { ...identity, terms: terms.text };
       });
@@ -104,7 +104,7 @@ export class Membership extends EventTarget {
   /** @param {Limits} limits */
   setLimits(limits) {
     const checked = checkLimits(limits);
-    return this.withLock(() => this.#remember((identity) => ({ ...identity, limits: checked })));
+    return this.withLock(() => this.#storeIdentity((identity) => ({ ...identity, limits: checked })));
   }
 
   /**
@@ -114,7 +114,7 @@ export class Membership extends EventTarget {
    */
   leave({ erase = true } = {}) {
     return this.withLock(async () => {
-      if (this.#gone) return;
+      if (this.#hasLeft) return;
       await this.refresh().catch(() => undefined); // leaving works without reading
       const { token, ended } = this.#identity;
       try {
@@ -128,7 +128,7 @@ export class Membership extends EventTarget {
       this.#identity = { ...this.#identity, token: "" };
       if (erase) await this.store.erase();
       else await this.store.keepLedger(this.#identity);
-      this.#gone = true;
+      this.#hasLeft = true;
       this.changed();
       this.close();
     });
@@ -154,7 +154,7 @@ export class Membership extends EventTarget {
   }
 
   /** @param {(identity: Identity, nSamples: number) => Identity} change */
-  async #remember(change) {
+  async #storeIdentity(change) {
     const changed = await this.store.update((known, nSamples) => {
       if (!known) throw new InvalidInput(LEFT.template);
       return change(known, nSamples);
@@ -177,7 +177,7 @@ export class Membership extends EventTarget {
 
   /** @protected @type {(code: string, why: Phrase) => Promise<void>} */
   async end(code, why) {
-    await this.#remember((identity) => ({ ...identity, ended: { code, phrase: why } }));
+    await this.#storeIdentity((identity) => ({ ...identity, ended: { code, phrase: why } }));
   }
 
   #left() {

@@ -8,7 +8,7 @@ import { Outcome } from "./outcome.js";
 /** The length of a slot, in seconds: a check-in is sent `Terms.slots` slots after its check-out. */
 export const SLOT = 0.05;
 
-const PARTS = 1_000_000;
+const RANDOM_STEPS = 1_000_000;
 
 /**
  * Wait after failures, and before a check-in.
@@ -82,6 +82,6 @@ export class RetryTimer {
   }
 
   #part() {
-    return this.#settings.chance.below(PARTS) / PARTS;
+    return this.#settings.chance.below(RANDOM_STEPS) / RANDOM_STEPS;
   }
 }

@@ -1,6 +1,6 @@
 /** Show how well the crowd's model works for the participant: a sentence, and a small chart. */
 
-import { forYou, sharesOverTime } from "../index.js";
+import { describePersonalAccuracy, sharesOverTime } from "../index.js";
 import { make } from "./elements.js";
 import { say } from "./say.js";
 
@@ -18,9 +18,9 @@ const FEWEST_BARS = 5;
  *
  * @type {(terms: Terms, history: readonly Sent[], ended: boolean) => void}
  */
-export function renderForYou(terms, history, ended) {
+export function renderPersonalAccuracy(terms, history, ended) {
   const tallies = history.map(({ tally }) => tally ?? { right: 0, samples: 0 });
-  const said = forYou(tallies, terms.nClasses ? null : terms.model.tolerance);
+  const said = describePersonalAccuracy(tallies, terms.nClasses ? null : terms.model.tolerance);
   const text = said ? say(said) : ended ? say("Not known: too few of your samples were used.") : waitingText(history);
   const shares = sharesOverTime(tallies);
   const state = `${text} ${shares.map(percent)}`;

@@ -1,7 +1,7 @@
 /** Run the participant's page, which makes a phone's browser a device. */
 
 import { Device, taskEnded } from "../index.js";
-import { renderForYou } from "./accuracy_chart.js";
+import { renderPersonalAccuracy } from "./accuracy_chart.js";
 import { Budget } from "./budget.js";
 import { Comparison } from "./comparison.js";
 import { consent } from "./consent.js";
@@ -61,7 +61,7 @@ async function takePart(device, fresh) {
     await budget.render();
     panel.render();
     const over = device.ended ?? participation.over;
-    renderForYou(device.terms, history, over !== null);
+    renderPersonalAccuracy(device.terms, history, over !== null);
     put("ended-why", over ? say(over.phrase) : "");
     showView(over ? "ended" : participation.termsChanged ? "terms" : "part");
     if (over) await ending.render(history);

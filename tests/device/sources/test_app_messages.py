@@ -29,9 +29,9 @@ from crowdml.device.sources import (
 )
 from crowdml.device.sources.formats import SECOND
 from crowdml.device.sources.intake import MESSAGES_WITHOUT_READING as MOST
-from crowdml.device.sources.live import LAST_WORD
+from crowdml.device.sources.live import CLOSING_SECONDS
 from crowdml.device.sources.message_hints import WITHOUT_LABEL
-from crowdml.device.sources.message_receiver import ENDED, STOPPED
+from crowdml.device.sources.message_receiver import ENDED_TEXT, STOPPED_TEXT
 from crowdml.device.sources.mqtt.broker import TopicMessage
 from crowdml.device.sources.mqtt.topic import _AppReader
 from crowdml.errors import InvalidSample
@@ -174,10 +174,10 @@ def test_the_app_shows_the_end(tmp_path: Path, told: bool) -> None:
             assert device.ended
             kept = store.n_samples
             assert {status for status, _ in answers[:-1]} == {200}
-            assert answers[-1] == ((499, ENDED) if told else (200, "[]"))
-            assert n_after[0] == (1 if told else LAST_WORD / 10)
+            assert answers[-1] == ((499, ENDED_TEXT) if told else (200, "[]"))
+            assert n_after[0] == (1 if told else CLOSING_SECONDS / 10)
             if not told:  # the connection is still open
-                assert post(app, messages_of(*readings(90, 95))) == (499, ENDED)
+                assert post(app, messages_of(*readings(90, 95))) == (499, ENDED_TEXT)
             assert store.n_samples == kept
 
 
@@ -189,7 +189,7 @@ def test_an_open_connection_after_the_run(tmp_path: Path) -> None:
             assert post(app, messages_of(*readings(0, 1))) == (200, "[]")
             run_live(device, intake, listener, stopped=lambda: True)
             n_lines = intake.counts.lines
-            assert post(app, messages_of(*readings(1, 2))) == (503, STOPPED)
+            assert post(app, messages_of(*readings(1, 2))) == (503, STOPPED_TEXT)
             assert intake.counts.lines == n_lines
 
 

@@ -36,7 +36,7 @@ from crowdml.device.sources import (
 )
 from crowdml.device.sources.formats import APP_FORMATS, LONGEST_OBJECT, SECOND, JsonObjects
 from crowdml.device.sources.intake import MESSAGES_WITHOUT_READING
-from crowdml.device.sources.listener import LARGEST
+from crowdml.device.sources.listener import LARGEST_MESSAGE
 from crowdml.device.sources.mqtt import Broker, client_of, listen
 from crowdml.device.sources.stream import MOST_LABELS, StreamMemory
 from crowdml.errors import InvalidInput, InvalidSample
@@ -639,7 +639,7 @@ def test_a_secret_is_needed(store: DeviceStore) -> None:
 def test_bodies_are_bounded(store: DeviceStore) -> None:
     with listening(Intake(store, "sensor-logger")) as app:
         app.putrequest("POST", "/")
-        app.putheader("Content-Length", str(LARGEST + 1))
+        app.putheader("Content-Length", str(LARGEST_MESSAGE + 1))
         app.endheaders()
         assert app.getresponse().status == 413
     with listening(Intake(store, "sensor-logger")) as app:

@@ -16,7 +16,7 @@ import pytest
 from crowdml.device import Device, DeviceStore, Outcome, RetryTimer, SourceCounts
 from crowdml.device.sources.address import TopicAddress, read_address
 from crowdml.device.sources.mqtt.broker import Broker
-from crowdml.device.sources.mqtt.topic import LARGEST, client_of, listen
+from crowdml.device.sources.mqtt.topic import LARGEST_MESSAGE, client_of, listen
 from crowdml.errors import CrowdmlError, DeviceError, InvalidInput, Unreachable, Untrusted
 from crowdml.privacy import Limits
 from tests.device.fakes import MemoryTransport, join
@@ -112,7 +112,7 @@ def test_every_message_is_one_sample(device: Device, mosquitto: Mosquitto) -> No
 def test_bad_messages_are_skipped_and_named(device: Device, mosquitto: Mosquitto) -> None:
     subscribe(device, mosquitto)
     bad: list[bytes | str] = ["nonsense", b"\xff\xfe", "{}", sample(0.5, "fly")]
-    bad += ['{"x": [1], "y": "walk"}', '{"x":' + "[" * 2000, sample(0.3) + LARGEST * " "]
+    bad += ['{"x": [1], "y": "walk"}', '{"x":' + "[" * 2000, sample(0.3) + LARGEST_MESSAGE * " "]
     mosquitto.publish(*bad, "", " ", sample(0.1), "oops", sample(0.2))
     heard = listener(device, mosquitto)
     counts = heard.until(lambda: device.n_samples == 2)

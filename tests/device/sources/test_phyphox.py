@@ -174,8 +174,8 @@ def test_an_answer_that_is_too_large(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Begin some minutes before the newest reading, and say how much is left out."""
-    monkeypatch.setattr(phyphox, "LARGEST", 100_000)
-    monkeypatch.setattr(phyphox, "RECENT", 60 * SECOND)
+    monkeypatch.setattr(phyphox, "LARGEST_ANSWER", 100_000)
+    monkeypatch.setattr(phyphox, "RECENT_NANOSECONDS", 60 * SECOND)
     with closing(Lab(tmp_path, 660, task_of())) as lab:
         lab.label("Walking")
         lab.measure(660)

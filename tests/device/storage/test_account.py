@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from crowdml.device.identity import Identity
-from crowdml.device.storage.account import Account, AccountEntry, Statement, Trail
+from crowdml.device.storage.account import Account, AccountEntry, AccountStatement, Trail
 from crowdml.device.storage.store import DeviceStore, WrittenCheckin
 from crowdml.errors import InvalidInput
 from crowdml.privacy import (
@@ -39,7 +39,7 @@ def account(tmp_path: Path) -> Iterator[Account]:
 
 @pytest.mark.parametrize("statement", ["UPDATE told SET task = 'b'", "DELETE FROM told"])
 def test_it_is_append_only(account: Account, statement: str) -> None:
-    account.book("a", AccountEntry("u", "steps", True, NOISE))
+    account.add_entry("a", AccountEntry("u", "steps", True, NOISE))
     with (
         closing(sqlite3.connect(account.file)) as database,
         pytest.raises(sqlite3.IntegrityError, match="append-only"),
@@ -48,19 +48,19 @@ def test_it_is_append_only(account: Account, statement: str) -> None:
 
 
 def test_there_is_none_before_it_is_needed(account: Account) -> None:
-    assert account.statement == Statement(())
+    assert account.statement == AccountStatement(())
     assert Trail(account, "steps").last(iter(["00"])) == 0
     assert not account.file.exists()
-    assert account.take(b"mark")
+    assert account.mark_taken(b"mark")
     assert stat.S_IMODE(account.file.stat().st_mode) == 0o600
 
 
 def test_a_mark_is_taken_once_and_for_one_task(account: Account, tmp_path: Path) -> None:
     steps, more = Trail(account, "steps"), Trail(account, "more")
     assert len({steps.mark("00"), steps.mark("00", 1), steps.mark("01"), more.mark("00")}) == 4
-    assert account.take(steps.mark("00").mark)
+    assert account.mark_taken(steps.mark("00").mark)
     with closing(Account(tmp_path)) as other:
-        assert not other.take(Trail(other, "steps").mark("00").mark), "one key for all processes"
+        assert not other.mark_taken(Trail(other, "steps").mark("00").mark), "one key for all"
     assert steps.last(iter(["ff", "00", "01"])) == 2
     assert more.last(iter(["00"])) == 0
     assert Trail(account, "steps", again=True).last(iter(["00"])) == 0
@@ -73,7 +73,7 @@ def test_what_was_sent_adds_up() -> None:
         AccountEntry("u", "steps", False, NOISE), AccountEntry("v", "steps", True, quiet),
         AccountEntry("u", "all", False, CHOICE),
     ]  # fmt: skip
-    found = Statement(tuple(entries))
+    found = AccountStatement(tuple(entries))
     assert [len(ledger.events) for ledger in found.tasks.values()] == [3, 1, 1]
     assert found.n_not_followed == 2
     assert found.epsilon_per_sample == pytest.approx(0.5 + epsilon_of(0.1, 1e-6) + 4)
@@ -93,9 +93,9 @@ def test_a_check_in_is_in_the_file_then_in_the_account_then_sent(tmp_path: Path)
         store.add(np.zeros(2), 0.0, most=9)
         checkin = store.release(1, NOISE, sanitize)
         assert checkin is not None
-        assert (store.pending, store.ledger.events) == (checkin, (NOISE,))
+        assert (store.pending_checkin, store.ledger.events) == (checkin, (NOISE,))
         assert not store.account.statement.entries
-        assert not store.overtaken("copied"), "the file may know more than the record"
+        assert not store.end_if_overtaken("copied"), "the file may know more than the record"
         for _ in range(2):
             assert store.claim(checkin)
             assert store.account.statement.entries == (AccountEntry("u", "steps", False, NOISE),)
@@ -107,9 +107,9 @@ def test_one_number_is_for_one_check_in(account: Account) -> None:
     account.begin_record("ana")
     assert account.newest("ana") == 0
     assert account.newest("eve") is None
-    assert account.claim("ana", 1, "a", entry)
-    assert not account.claim("ana", 1, "b", entry)
-    assert account.claim("ana", 1, "a", entry)
+    assert account.claim_number("ana", 1, "a", entry)
+    assert not account.claim_number("ana", 1, "b", entry)
+    assert account.claim_number("ana", 1, "a", entry)
     assert len(account.statement.entries) == 1
     with (
         closing(sqlite3.connect(account.file)) as database,

@@ -85,7 +85,7 @@ def test_a_message_takes_its_samples_with_it(store: DeviceStore, file: Path) -> 
     fill(store, 4.0)
     with closing(DeviceStore(file)) as again:
         assert again.n_samples == 1
-        assert again.pending == checkin
+        assert again.pending_checkin == checkin
         assert again.ledger.events == (EVENT,)
         assert again.answers == {"a": "waiting"}
 
@@ -106,7 +106,7 @@ def test_a_message_takes_the_oldest_samples_that_were_approved(
 def test_a_message_that_is_not_written_takes_nothing(store: DeviceStore) -> None:
     fill(store, 1.0, 2.0)
     assert store.release(2, EVENT, lambda x, y, ledger: None) is None
-    assert (store.n_samples, store.pending, store.ledger.events) == (2, None, ())
+    assert (store.n_samples, store.pending_checkin, store.ledger.events) == (2, None, ())
 
 
 def test_a_failed_sanitizing_leaves_everything(store: DeviceStore, file: Path) -> None:
@@ -118,7 +118,7 @@ def test_a_failed_sanitizing_leaves_everything(store: DeviceStore, file: Path) -
     with pytest.raises(LimitReached):
         store.release(2, EVENT, reject)
     with closing(DeviceStore(file)) as again:
-        assert (again.n_samples, again.pending, again.ledger.events) == (2, None, ())
+        assert (again.n_samples, again.pending_checkin, again.ledger.events) == (2, None, ())
 
 
 def test_one_id_one_entry(store: DeviceStore) -> None:
@@ -133,9 +133,9 @@ def test_one_id_one_entry(store: DeviceStore) -> None:
 def test_answers_are_remembered(store: DeviceStore) -> None:
     fill(store, 1.0)
     checkin, _ = release(store)
-    store.answered(checkin, "applied")
-    store.answered(checkin, "duplicate")
-    assert store.pending is None
+    store.store_answer(checkin, "applied")
+    store.store_answer(checkin, "duplicate")
+    assert store.pending_checkin is None
     assert store.answers == {"a": "applied"}
     assert store.ledger.events == (EVENT,)
 

@@ -12,7 +12,7 @@ from crowdml.device.sources.formats.batch import (
 )
 from crowdml.errors import InvalidSample
 
-LATEST = 2**32
+LATEST_SECOND = 2**32
 """Seconds: the year 2106."""
 
 
@@ -38,7 +38,7 @@ class OwnTracks:
             encrypted = document.get("_type") == "encrypted"
             return Batch(stream, [], foreign=("encrypted payloads",) if encrypted else ())
         time, speed = number_in(document.get("tst")), number_in(document.get("vel"))
-        if not 0 <= time < LATEST:
+        if not 0 <= time < LATEST_SECOND:
             raise InvalidSample(
                 f"'tst' must be seconds since 1970, found {str(document.get('tst'))[:40]!r}."
             )

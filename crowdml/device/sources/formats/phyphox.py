@@ -20,7 +20,7 @@ INPUTS = {
 }
 """phyphox's names of each sensor, in order of preference."""
 
-USUAL = {
+USUAL_BUFFERS = {
     "motion": ("acc_time", ("accX", "accY", "accZ")),
     "light": ("illum_time", ("illum",)),
     "speed": ("t", ("v",)),
@@ -52,7 +52,7 @@ class Phyphox:
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
-        self.buffers = Buffers(*USUAL[kind])
+        self.buffers = Buffers(*USUAL_BUFFERS[kind])
         self.measuring = False
 
     def configure(self, body: bytes) -> None:
@@ -73,7 +73,7 @@ class Phyphox:
             if values and "t" in outputs:
                 self.buffers = Buffers(outputs["t"], values)
                 return
-        usual = Buffers(*USUAL[self._kind])
+        usual = Buffers(*USUAL_BUFFERS[self._kind])
         if not {usual.times, *usual.values} <= names:
             raise InvalidInput(
                 f"the experiment {str(document.get('title'))!r} on the phone must record "

@@ -13,7 +13,7 @@ from crowdml.device.sources.formats.batch import (
 )
 from crowdml.errors import InvalidSample
 
-EXPECTED = '{"messageId", "sessionId", "deviceId", "payload": [{"name", "time", "values"}]}'
+EXPECTED_MESSAGE = '{"messageId", "sessionId", "deviceId", "payload": [{"name", "time", "values"}]}'
 NAMES = {
     "motion": ("totalacceleration", "accelerometer", "wristmotion", "accelerometeruncalibrated"),
     "light": ("light",),
@@ -22,7 +22,7 @@ NAMES = {
 }
 """The app's names of each sensor, the best one first: it includes gravity, as browsers do."""
 
-LATEST = 2**62
+LATEST_NANOSECOND = 2**62
 """Nanoseconds: the year 2116, so that sums of times stay whole numbers of 64 bits."""
 
 
@@ -45,10 +45,10 @@ class SensorLogger:
         self._best: dict[str, tuple[str, int]] = {}
 
     def parse(self, body: bytes, arrival: int, topic: str = "") -> Batch:
-        document = read_document(body, EXPECTED)
+        document = read_document(body, EXPECTED_MESSAGE)
         payload = document.get("payload")
         if not isinstance(payload, list):
-            raise InvalidSample(f"expected {EXPECTED}, found no list in 'payload'.")
+            raise InvalidSample(f"expected {EXPECTED_MESSAGE}, found no list in 'payload'.")
         device, session = str(document.get("deviceId")), str(document.get("sessionId"))
         entries = [_entry(entry) for entry in payload]
         name = self._choose(device, session, {name for name, _, _ in entries})
@@ -87,13 +87,13 @@ class SensorLogger:
 def _entry(entry: object) -> tuple[str, int, dict[str, Any]]:
     """Return name, time and values of an entry of the payload."""
     if not isinstance(entry, dict):
-        raise InvalidSample(f"expected {EXPECTED}, found {str(entry)[:60]!r} in 'payload'.")
+        raise InvalidSample(f"expected {EXPECTED_MESSAGE}, found {str(entry)[:60]!r} in 'payload'.")
     name, time, values = entry.get("name"), entry.get("time"), entry.get("values")
     if isinstance(time, str) and time.isascii() and time.isdigit():
         time = int(time[:20])
     if isinstance(time, float) and time.is_integer():
         time = int(time)
-    if type(time) is not int or not 0 <= time < LATEST:
+    if type(time) is not int or not 0 <= time < LATEST_NANOSECOND:
         raise InvalidSample(
             f"times must be nanoseconds since 1970, found {str(entry.get('time'))[:40]!r}."
         )

@@ -14,11 +14,11 @@ from crowdml.device.sources.formats.batch import (
 )
 from crowdml.errors import InvalidSample
 
-EXPECTED = '{"NAME": {"values": [numbers]}}'
-WORDS = {"motion": "accel", "light": "light"}
+EXPECTED_MESSAGE = '{"NAME": {"values": [numbers]}}'
+SENSOR_WORDS = {"motion": "accel", "light": "light"}
 """A part of the sensor's name, which differs between vendors."""
 
-WORSE = ("linear", "uncal", "wake")
+VARIANT_WORDS = ("linear", "uncal", "wake")
 """Parts of the names of variants, which are used only if there is no plain sensor."""
 
 LONGEST_OBJECT = 2**20
@@ -28,7 +28,7 @@ LONGEST_OBJECT = 2**20
 class Termux:
     """Read `{"LSM6DSO Accelerometer": {"values": [0.12, 9.7, 0.4]}}`; use the time of arrival."""
 
-    kinds: ClassVar = frozenset(WORDS)
+    kinds: ClassVar = frozenset(SENSOR_WORDS)
     sources: ClassVar = frozenset({"-"})
     lateness: ClassVar = 0.0
     forgotten: ClassVar = False
@@ -38,14 +38,14 @@ class Termux:
         self._kind = kind
 
     def parse(self, body: bytes, arrival: int, topic: str = "") -> Batch:
-        document = read_document(body, EXPECTED)
+        document = read_document(body, EXPECTED_MESSAGE)
         found = {
             name: entry["values"]
             for name, entry in document.items()
             if isinstance(entry, dict) and isinstance(entry.get("values"), list)
         }
         if len(found) < len(document):
-            raise InvalidSample(f"expected {EXPECTED}, found {shown(body)}.")
+            raise InvalidSample(f"expected {EXPECTED_MESSAGE}, found {shown(body)}.")
         name = self._choose(list(found))
         if name is None:
             return Batch("termux", [], foreign=tuple(found))
@@ -57,10 +57,12 @@ class Termux:
 
     def _choose(self, names: list[str]) -> str | None:
         """Return the only sensor, or the plainest of several sensors of the task's kind."""
-        fitting = [name for name in names if WORDS[self._kind] in name.lower()]
+        fitting = [name for name in names if SENSOR_WORDS[self._kind] in name.lower()]
         if not fitting and len(names) == 1:
             return names[0]
-        return min(fitting, key=lambda name: sum(w in name.lower() for w in WORSE), default=None)
+        return min(
+            fitting, key=lambda name: sum(w in name.lower() for w in VARIANT_WORDS), default=None
+        )
 
 
 class JsonObjects:

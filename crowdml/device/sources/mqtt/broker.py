@@ -34,7 +34,7 @@ KEEPALIVE = 60
 SESSION_SECONDS = 30 * 24 * 3600
 """How long the broker keeps messages for a device that is away."""
 
-LATER = {"Connection rate exceeded", "Quota exceeded", "Server busy", "Server unavailable"}
+RETRY_LATER = {"Connection rate exceeded", "Quota exceeded", "Server busy", "Server unavailable"}
 """Rejections that may be temporary."""
 
 AVAILABLE, GONE = b"online", b"offline"
@@ -177,7 +177,7 @@ class Broker:
         )
         # A broker that accepted this user before may check users in a service that is not yet
         # running.
-        if self._was_ready or str(reason) in LATER:
+        if self._was_ready or str(reason) in RETRY_LATER:
             return self._log_once(what)
         remedy = "Look at the user and the password in --source."
         if str(reason) == "Unsupported protocol version":

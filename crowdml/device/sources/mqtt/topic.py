@@ -14,10 +14,10 @@ from crowdml.device.sources.mqtt.discovery import Discovery
 from crowdml.device.storage import Position
 from crowdml.errors import InvalidSample
 
-PULSE = 0.5
+CHECK_SECONDS = 0.5
 """Seconds between two checks for other work while no message arrives."""
 
-LARGEST = 2**24
+LARGEST_MESSAGE = 2**24
 """The most bytes of a message that is read, so that no message uses up the device's memory."""
 
 NOT_KEPT = "not kept, {outcome}, and with QoS 0 it cannot wait. Publish with 1."
@@ -65,7 +65,7 @@ def listen(
     counts, before = reader.counts, device.n_answered
     ready = False
     while not (stopped() or device.ended):
-        broker.poll(PULSE)
+        broker.poll(CHECK_SECONDS)
         if broker.ready and not ready:
             on_note(f"connected, listening on {broker.address.topic}")
         ready = broker.ready
@@ -170,7 +170,7 @@ class _AppReader:
 
 def check_size(payload: bytes) -> None:
     """Raise if a message is too large to be read."""
-    if len(payload) > LARGEST:
+    if len(payload) > LARGEST_MESSAGE:
         raise InvalidSample(
-            f"a message must have at most {LARGEST:,} bytes, found {len(payload):,}."
+            f"a message must have at most {LARGEST_MESSAGE:,} bytes, found {len(payload):,}."
         )

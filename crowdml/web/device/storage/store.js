@@ -182,12 +182,12 @@ export class DeviceStore {
   }
 
   /**
-   * Find check-ins in the record that the ledger does not have: another copy of the device has sent
+   * End the device if the record has check-ins that the ledger does not have: another copy has sent
    * them. They are charged, and the device ends, in one transaction.
    *
    * @param {End} why
    */
-  async overtaken(why) {
+  async endIfOvertaken(why) {
     // Read the record first: another tab may send a check-in between the two.
     const known = await this.#record.known((await this.#me()).record);
     if (known.length <= (await this.#lines()).length) return false;
@@ -200,7 +200,7 @@ export class DeviceStore {
    *
    * @type {(checkin: WrittenCheckin, answer: string, why: End) => Promise<void>}
    */
-  async repeated(checkin, answer, why) {
+  async chargeCopy(checkin, answer, why) {
     const { record } = await this.#me();
     const lines = await this.#lines();
     const mine = lines.filter((line) => line.checkin === checkin.id);
@@ -240,7 +240,7 @@ export class DeviceStore {
   }
 
   /** @returns {Promise<WrittenCheckin | undefined>} The check-in that still has to be answered. */
-  pending() {
+  pendingCheckin() {
     return this.#transaction(["outbox"], "readonly", async ({ outbox }) =>
       (await asked(outbox.getAll(null, 1))).at(0),
     );
@@ -251,7 +251,7 @@ export class DeviceStore {
    *
    * @type {(checkin: WrittenCheckin, answer: string, version?: number) => Promise<void>}
    */
-  answered(checkin, answer, version) {
+  storeAnswer(checkin, answer, version) {
     const names = /** @type {const} */ (["outbox", "answers", "sent"]);
     return this.#transaction(names, "readwrite", async ({ outbox, answers, sent }) => {
       await asked(outbox.delete(checkin.id));

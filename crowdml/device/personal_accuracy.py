@@ -13,7 +13,7 @@ from crowdml.models import Model
 from crowdml.phrase import Phrase
 from crowdml.types import Array
 
-ENOUGH = 20
+ENOUGH_SAMPLES = 20
 """The sentence covers the newest check-ins that have this many samples together."""
 
 MOST_BARS = 30
@@ -27,16 +27,16 @@ class RightCount(NamedTuple):
     samples: int
 
 
-def tally(model: Model, w: Array, x: Array, y: Array) -> RightCount:
+def count_right(model: Model, w: Array, x: Array, y: Array) -> RightCount:
     """Predict samples with parameters that none of them has changed.
 
     Parameters that are all 0 have learnt nothing: no sample counts.
 
     >>> from crowdml.models import Softmax
     >>> x, y = np.eye(2), np.array([0.0, 0.0])
-    >>> tally(Softmax(2, 2), np.array([1.0, 0.0, 0.0, 1.0]), x, y)
+    >>> count_right(Softmax(2, 2), np.array([1.0, 0.0, 0.0, 1.0]), x, y)
     RightCount(right=1, samples=2)
-    >>> tally(Softmax(2, 2), np.zeros(4), x, y)
+    >>> count_right(Softmax(2, 2), np.zeros(4), x, y)
     RightCount(right=0, samples=0)
     """
     if not w.any():
@@ -44,15 +44,15 @@ def tally(model: Model, w: Array, x: Array, y: Array) -> RightCount:
     return RightCount(len(x) - int(np.count_nonzero(model.mistakes(w, x, y))), len(x))
 
 
-def recent(tallies: Sequence[RightCount]) -> RightCount:
+def newest_counts(tallies: Sequence[RightCount]) -> RightCount:
     """Add up the counts of the newest check-ins, until they have enough samples.
 
-    >>> recent([RightCount(0, 12), RightCount(7, 12), RightCount(10, 12)])
+    >>> newest_counts([RightCount(0, 12), RightCount(7, 12), RightCount(10, 12)])
     RightCount(right=17, samples=24)
     """
     right = samples = 0
     for each in reversed(tallies):
-        if samples >= ENOUGH:
+        if samples >= ENOUGH_SAMPLES:
             break
         right, samples = right + each.right, samples + each.samples
     return RightCount(right, samples)
@@ -82,16 +82,18 @@ def draw_bars(shares: Sequence[float]) -> str:
     return "".join(BARS[min(int(share * len(BARS)), len(BARS) - 1)] for share in shares)
 
 
-def for_you(tallies: Sequence[RightCount], tolerance: float | None = None) -> Phrase | None:
+def describe_personal_accuracy(
+    tallies: Sequence[RightCount], tolerance: float | None = None
+) -> Phrase | None:
     """Describe how well the crowd's model works here; None for fewer than two samples.
 
     Args:
         tolerance: Of a task that predicts a number; None where it predicts a label.
 
-    >>> print(for_you([RightCount(17, 20)]))
+    >>> print(describe_personal_accuracy([RightCount(17, 20)]))
     The crowd’s model guessed 17 of your last 20 samples right.
     """
-    n, of = recent(tallies)
+    n, of = newest_counts(tallies)
     if of < 2:
         return None
     if tolerance is None:

@@ -9,7 +9,7 @@ import { phrase } from "../phrase.js";
 /** @import { LinearModel, RightCount, Rows } from "../types.js" */
 
 /** The sentence covers the newest check-ins that have this many samples together. */
-const ENOUGH = 20;
+const ENOUGH_SAMPLES = 20;
 const MOST_BARS = 30;
 
 /**
@@ -18,7 +18,7 @@ const MOST_BARS = 30;
  *
  * @type {(model: LinearModel, w: Float64Array, x: Rows, y: readonly number[]) => RightCount}
  */
-export function tally(model, w, x, y) {
+export function countRight(model, w, x, y) {
   if (w.every((value) => value === 0)) return { right: 0, samples: 0 };
   let wrong = 0;
   for (const [i, row] of x.entries()) {
@@ -48,9 +48,9 @@ export function sharesOverTime(tallies) {
  * @param {readonly RightCount[]} tallies
  * @param {number | null} tolerance Of a task that predicts a number; null where it predicts a label.
  */
-export function forYou(tallies, tolerance) {
+export function describePersonalAccuracy(tallies, tolerance) {
   let start = tallies.length;
-  while (start > 0 && sum(tallies.slice(start)).samples < ENOUGH) start--;
+  while (start > 0 && sum(tallies.slice(start)).samples < ENOUGH_SAMPLES) start--;
   const { right: n, samples: of } = sum(tallies.slice(start));
   if (of < 2) return null;
   return tolerance === null
