@@ -4,29 +4,29 @@ The server writes these files; `crowdml predict`, devices and people's own progr
 package knows neither server nor device, so that a model can be used without them.
 """
 
-from crowdml.learnt.about import About
 from crowdml.learnt.estimator import (
     LearntClassifier,
     LearntModel,
     LearntRegressor,
     LearntSoftmax,
-    estimator,
+    make_estimator,
 )
 from crowdml.learnt.file import MODEL_FORMATS, read_model, write_model
-from crowdml.learnt.start import Start, read_start, start_of, write_start
+from crowdml.learnt.model_description import ModelDescription
+from crowdml.learnt.start import Start, read_start, start_from_model, write_start
 
 __all__ = [
     "MODEL_FORMATS",
-    "About",
     "LearntClassifier",
     "LearntModel",
     "LearntRegressor",
     "LearntSoftmax",
+    "ModelDescription",
     "Start",
-    "estimator",
+    "make_estimator",
     "read_model",
     "read_start",
-    "start_of",
+    "start_from_model",
     "write_model",
     "write_start",
 ]

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crowdml.errors import InvalidInput
-from crowdml.learnt.about import About
+from crowdml.learnt.model_description import ModelDescription
 from crowdml.models import MODELS, Softmax
 from crowdml.privacy import bound_rows
 from crowdml.protocol import Readings
@@ -35,7 +35,7 @@ class LearntModel:
         feature_names_in_: The features' names, x0, x1, … where the task has none.
     """
 
-    def __init__(self, about: About, weights: Array, intercepts: Array) -> None:
+    def __init__(self, about: ModelDescription, weights: Array, intercepts: Array) -> None:
         if about.kind not in MODELS:
             kinds = ", ".join(MODELS)
             raise InvalidInput(f"a model's kind must be {kinds}, found {about.kind!r}.")
@@ -168,7 +168,7 @@ class LearntClassifier(LearntModel):
         classes_: The labels' names, sorted as scikit-learn expects it; columns are in their order.
     """
 
-    def __init__(self, about: About, weights: Array, intercepts: Array) -> None:
+    def __init__(self, about: ModelDescription, weights: Array, intercepts: Array) -> None:
         super().__init__(about, weights, intercepts)
         self._labels = np.array(about.labels)
         self._order = np.argsort(self._labels)
@@ -209,7 +209,7 @@ class LearntSoftmax(LearntClassifier):
         return Softmax.probabilities(self._scores(X))
 
 
-def estimator(about: About, weights: Array, intercepts: Array) -> LearntModel:
+def make_estimator(about: ModelDescription, weights: Array, intercepts: Array) -> LearntModel:
     """Make the estimator that suits the kind of model and its labels."""
     classifier = LearntSoftmax if about.kind == "softmax" else LearntClassifier
     return (classifier if about.labels else LearntRegressor)(about, weights, intercepts)

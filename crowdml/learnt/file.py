@@ -7,8 +7,8 @@ import msgspec
 import numpy as np
 
 from crowdml.errors import InvalidInput
-from crowdml.learnt.about import About
-from crowdml.learnt.estimator import LearntModel, estimator
+from crowdml.learnt.estimator import LearntModel, make_estimator
+from crowdml.learnt.model_description import ModelDescription
 from crowdml.tables import read_arrays
 
 MODEL_FORMATS = {
@@ -77,12 +77,12 @@ def _model(said: dict[str, Any], name: str) -> LearntModel:
         weights, intercepts = (
             np.array(said.pop(part), dtype=np.float64) for part in ("weights", "intercepts")
         )
-        about = msgspec.convert(said, About)
+        about = msgspec.convert(said, ModelDescription)
     except KeyError as error:
         raise _not_a_model(name, f"it has no {error}") from error
     except (TypeError, ValueError) as error:
         raise _not_a_model(name, error) from error
-    return estimator(about, weights, intercepts)
+    return make_estimator(about, weights, intercepts)
 
 
 def _not_a_model(name: str, why: object) -> InvalidInput:

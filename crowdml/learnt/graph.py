@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from crowdml.learnt.about import About
 from crowdml.learnt.estimator import LearntClassifier, LearntModel, LearntSoftmax
+from crowdml.learnt.model_description import ModelDescription
 from crowdml.protocol import MOST_SCALES
 
 OPSET, IR_VERSION = 13, 8
@@ -79,7 +79,7 @@ def onnx_model(model: LearntModel) -> bytes:
     return data
 
 
-def _scaled(about: About, constants: dict[str, Any], helper: Any) -> list[Any]:
+def _scaled(about: ModelDescription, constants: dict[str, Any], helper: Any) -> list[Any]:
     """Make the nodes from readings to features, as `Features.scaled_rows` computes them."""
     steps = [("Sub", "center", about.center)] if about.center else []
     if about.scale:

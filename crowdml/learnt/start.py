@@ -150,10 +150,10 @@ def write_start(start: Start) -> bytes:
 def read_start(data: bytes, name: str) -> Start:
     """Read a start, or a model that crowdml has exported; errors call the file `name`."""
     if not data.startswith(b"PK"):
-        return start_of(read_model(data, name))
+        return start_from_model(read_model(data, name))
     arrays = read_arrays(data, name, LARGEST_FILE)
     if "format" in arrays and arrays["format"].tolist() != FORMAT:
-        return start_of(read_model(data, name))
+        return start_from_model(read_model(data, name))
     said = {key: array.tolist() for key, array in arrays.items()}
     try:
         weights, intercepts = said.pop("weights"), said.pop("intercepts", None)
@@ -169,7 +169,7 @@ def read_start(data: bytes, name: str) -> Start:
         raise _not_a_start(name, error) from error
 
 
-def start_of(model: LearntModel) -> Start:
+def start_from_model(model: LearntModel) -> Start:
     """Make a start of a learnt model, whose distance from the next crowd's model is unknown."""
     same = ("kind", "labels", "center", "scale", "length", "missing", "norm")
     return Start(

@@ -6,7 +6,7 @@ of participants must never come here.
 """
 
 from crowdml.pilot.fit import choose_folds, fit_start
-from crowdml.pilot.reading import MOST_BYTES, check_size, draft_task, read_pilot
+from crowdml.pilot.pilot_file import MOST_BYTES, check_size, draft_task, read_pilot
 from crowdml.pilot.samples import PilotSamples, read_samples
 
 __all__ = [

@@ -172,7 +172,7 @@ def _at_most(rows: PilotRows, most: int, seed: int) -> tuple[PilotRows, list[Phr
     if n <= most:
         return rows, []
     said = Phrase("The start is fitted to {most} of the {n} rows, drawn at random.", most=most, n=n)
-    return rows.drawn(np.sort(np.random.default_rng(seed).permutation(n)[:most])), [said]
+    return rows.take(np.sort(np.random.default_rng(seed).permutation(n)[:most])), [said]
 
 
 def _start(

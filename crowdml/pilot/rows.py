@@ -55,7 +55,7 @@ class PilotRows:
         """Return the number of people; None where it is unknown."""
         return None if self.people is None else len(np.unique(self.people))
 
-    def drawn(self, rows: Ints) -> "PilotRows":
+    def take(self, rows: Ints) -> "PilotRows":
         """Return some of the rows."""
         return replace(
             self,

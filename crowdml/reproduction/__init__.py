@@ -4,16 +4,16 @@
 read off the printed figures, and must not be fitted to our results.
 """
 
-from crowdml.reproduction.paper import READINGS, PaperReading
+from crowdml.reproduction.paper import PAPER_VALUES, PaperValue
 from crowdml.reproduction.plan import FigurePlan, load_plans
 from crowdml.reproduction.report import write_report
 from crowdml.reproduction.reproduce import FIGURES, Reproduction, reproduce
 
 __all__ = [
     "FIGURES",
-    "READINGS",
+    "PAPER_VALUES",
     "FigurePlan",
-    "PaperReading",
+    "PaperValue",
     "Reproduction",
     "load_plans",
     "reproduce",

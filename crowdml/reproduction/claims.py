@@ -6,10 +6,10 @@ from typing import TypeAlias
 import msgspec
 
 from crowdml.reproduction.figure import Figure
-from crowdml.reproduction.paper import READING_PRECISION
+from crowdml.reproduction.paper import PAPER_PRECISION
 
 ALIKE_MARGIN = 0.02
-"""Errors that differ by less are called alike; readings are no more precise than that."""
+"""Errors that differ by less are called alike; the paper's values are no more precise than that."""
 
 FAR_MARGIN = 0.1
 SENSITIVE_MARGIN = 0.03
@@ -134,13 +134,13 @@ def _with_delays(figure: Figure) -> Iterator[ClaimVerdict]:
 
 
 def _at_or_below(figure: Figure) -> Iterator[ClaimVerdict]:
-    """Compare the crowd's curves with every reading, not only with the last."""
+    """Compare the crowd's curves with every value of the paper, not only with the last."""
     if figure.plan.beside:
         return
     gaps = {
-        (line.plan.label, reading.samples): line.at(reading.samples) - reading.error
+        (line.plan.label, value.samples): line.at(value.samples) - value.error
         for line in figure.lines
-        for reading in line.paper
+        for value in line.paper
         if line.plan.approach == "crowd"
     }
     if not gaps:
@@ -148,7 +148,7 @@ def _at_or_below(figure: Figure) -> Iterator[ClaimVerdict]:
     (label, samples), gap = max(gaps.items(), key=lambda item: item[1])
     side = "above" if gap > 0 else "below"
     yield (
-        f"the crowd's curves at or below the paper's values + {READING_PRECISION}",
-        gap <= READING_PRECISION,
+        f"the crowd's curves at or below the paper's values + {PAPER_PRECISION}",
+        gap <= PAPER_PRECISION,
         f"worst: {label} at {samples:,} samples, {abs(gap):.3f} {side}",
     )

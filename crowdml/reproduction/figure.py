@@ -6,20 +6,20 @@ from functools import partial
 import msgspec
 import numpy as np
 
-from crowdml.reproduction.paper import PaperReading, readings_of
+from crowdml.reproduction.paper import PaperValue, paper_values_of
 from crowdml.reproduction.plan import CurvePlan, FigurePlan
-from crowdml.reproduction.samples import collected
+from crowdml.reproduction.samples import collect_first
 from crowdml.simulation import Curve, Data, Dataset, simulate
 
 
 class FigureLine(msgspec.Struct, frozen=True):
-    """Hold a curve: our mean and standard deviation over trials, and the paper's readings."""
+    """Hold a curve: our mean and standard deviation over trials, and the paper's values."""
 
     plan: CurvePlan
     samples: list[int]
     mean: list[float]
     std: list[float]
-    paper: tuple[PaperReading, ...]
+    paper: tuple[PaperValue, ...]
     samples_per_checkin: float = 0.0
 
     @property
@@ -27,7 +27,7 @@ class FigureLine(msgspec.Struct, frozen=True):
         return self.mean[-1]
 
     @property
-    def reading(self) -> float | None:
+    def paper_value(self) -> float | None:
         return self.paper[-1].error if self.paper else None
 
     def at(self, samples: int) -> float:
@@ -57,7 +57,7 @@ def run_figure(
     """Simulate all curves of a figure; a plan may ask for other people in each trial."""
     people: Data = data
     if plan.first is not None:
-        people = partial(collected, data, plan.devices, plan.first, plan.shuffled)
+        people = partial(collect_first, data, plan.devices, plan.first, plan.shuffled)
     found = simulate(
         people,
         [plan.simulated(curve) for curve in plan.curves],
@@ -79,6 +79,6 @@ def _line(name: str, plan: FigurePlan, curve: CurvePlan, found: Curve) -> Figure
         found.samples[first:].tolist(),
         errors.mean(axis=0).tolist(),
         errors.std(axis=0).tolist(),
-        readings_of(plan.beside or name, curve.key),
+        paper_values_of(plan.beside or name, curve.key),
         float(found.samples[-1]) / found.checkins if found.checkins else 0.0,
     )

@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
-READING_PRECISION = 0.02
-"""A curve is at or below the paper's if it exceeds the reading by at most this."""
+PAPER_PRECISION = 0.02
+"""A curve is at or below the paper's if it exceeds the value by at most this."""
 
 
-class PaperReading(NamedTuple):
+class PaperValue(NamedTuple):
     """Hold the error after a number of samples; low < high where a curve or a group has a range."""
 
     samples: int
@@ -18,8 +18,8 @@ class PaperReading(NamedTuple):
         return (self.low + self.high) / 2
 
 
-def _at(samples: int, low: float, high: float | None = None) -> PaperReading:
-    return PaperReading(samples, low, low if high is None else high)
+def _at(samples: int, low: float, high: float | None = None) -> PaperValue:
+    return PaperValue(samples, low, low if high is None else high)
 
 
 ACTIVITY_VALUES = (_at(15, 0.2), _at(50, 0.12, 0.15), _at(300, 0.12, 0.15))
@@ -27,7 +27,7 @@ MNIST_SGD = (_at(150_000, 0.88), _at(300_000, 0.88))
 CIFAR_SGD = (_at(250_000, 0.89),)
 PLATEAU_VALUE = _at(15_000, 0.89)
 
-READINGS: dict[str, dict[str, tuple[PaperReading, ...]]] = {
+PAPER_VALUES: dict[str, dict[str, tuple[PaperValue, ...]]] = {
     "fig3": {
         f"c_{c}": ACTIVITY_VALUES for c in ("1e-6", "1e-5", "1e-4", "1e-3", "1e-2", "1e-1", "1")
     },
@@ -72,10 +72,10 @@ READINGS: dict[str, dict[str, tuple[PaperReading, ...]]] = {
 }
 
 
-def readings_of(figure: str, curve: str) -> tuple[PaperReading, ...]:
-    """Return the readings of a curve, in the order of samples; none if the paper does not show it.
+def paper_values_of(figure: str, curve: str) -> tuple[PaperValue, ...]:
+    """Return the values of a curve, in the order of samples; none if the paper does not show it.
 
-    >>> readings_of("fig4", "crowd")[-1].error
+    >>> paper_values_of("fig4", "crowd")[-1].error
     0.095
     """
-    return READINGS.get(figure, {}).get(curve, ())
+    return PAPER_VALUES.get(figure, {}).get(curve, ())

@@ -17,7 +17,7 @@ class CurvePlan(CurveSettings, frozen=True, forbid_unknown_fields=True, kw_only=
     """Describe one curve; by default it has the paper's mechanism and rate, η = c/√t.
 
     Args:
-        key: Its name in JSON and in the table of readings.
+        key: Its name in JSON and in the table of values.
         label: Its name in the legend.
         panel: Which part of the figure it is drawn in.
     """

@@ -1,4 +1,4 @@
-"""Draw figures in the paper's axes: our curves as lines, the paper's readings as diamonds."""
+"""Draw figures in the paper's axes: our curves as lines, the paper's values as diamonds."""
 
 import io
 from typing import Any
@@ -12,8 +12,8 @@ from matplotlib.ticker import FuncFormatter
 from crowdml.privacy import Unit
 from crowdml.protocol import MECHANISMS
 from crowdml.reproduction.analysis import Analysis, Measured
-from crowdml.reproduction.beyond import EPSILONS, DatasetResults
 from crowdml.reproduction.figure import Figure, FigureLine
+from crowdml.reproduction.three_mechanisms import EPSILONS, DatasetResults
 
 INK = "#1b1f24"
 """The colour of text, which becomes the colour of the page's text in SVG, light or dark."""
@@ -96,16 +96,16 @@ def _draw_panel(axes: Axes, figure: Figure, lines: list[FigureLine]) -> None:
         high = [m + s for m, s in zip(line.mean, line.std, strict=True)]
         axes.fill_between(line.samples, low, high, color=colour, alpha=0.18, lw=0)
         if figure.plan.beside and figure.plan.measure == "test":
-            if line.reading is not None:
-                axes.axhline(line.reading, color=colour, lw=1.1, ls=":")
+            if line.paper_value is not None:
+                axes.axhline(line.paper_value, color=colour, lw=1.1, ls=":")
             continue
-        for reading in line.paper:
-            if reading.samples > line.samples[-1]:
+        for value in line.paper:
+            if value.samples > line.samples[-1]:
                 continue
             shade = INK if figure.plan.measure == "online" else colour
-            half = (reading.high - reading.low) / 2
+            half = (value.high - value.low) / 2
             axes.errorbar(
-                reading.samples, reading.error, half or None,
+                value.samples, value.error, half or None,
                 fmt="D", ms=6, mfc="none", mec=shade, ecolor=shade, mew=1.4, zorder=5,
                 clip_on=False,
             )  # fmt: skip

@@ -6,12 +6,12 @@ from pathlib import Path
 import msgspec
 
 from crowdml.reproduction.analysis import Analysis
-from crowdml.reproduction.beyond import BATCHES, BEYOND, EPSILONS, DatasetResults
 from crowdml.reproduction.claims import Claim
 from crowdml.reproduction.figure import Figure, FigureLine
 from crowdml.reproduction.page import page, table
 from crowdml.reproduction.plot import draw_analysis, draw_beyond, draw_figure, to_png, to_svg
 from crowdml.reproduction.reproduce import Reproduction
+from crowdml.reproduction.three_mechanisms import BATCHES, BEYOND, EPSILONS, DatasetResults
 from crowdml.reproduction.verdict import verdict
 
 TITLE = "Crowd-ML: the paper's figures, reproduced"
@@ -111,7 +111,7 @@ def _figure(figure: Figure, picture: str) -> str:
 
 
 def _row(line: FigureLine) -> list[str]:
-    plan, reading = line.plan, line.reading
+    plan, paper_value = line.plan, line.paper_value
     name = f"{plan.panel}, {plan.label}" if plan.panel else plan.label
     batch = plan.approach == "central-batch"
     return [
@@ -121,8 +121,8 @@ def _row(line: FigureLine) -> list[str]:
         f"{plan.reg:g}",
         f"{line.ours:.3f}",
         f"{line.std[-1]:.3f}",
-        "–" if reading is None else f"{reading:.3f}".rstrip("0"),
-        "–" if reading is None else f"{line.ours - reading:+.3f}",
+        "–" if paper_value is None else f"{paper_value:.3f}".rstrip("0"),
+        "–" if paper_value is None else f"{line.ours - paper_value:+.3f}",
     ]
 
 

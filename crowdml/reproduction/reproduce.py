@@ -8,11 +8,11 @@ import msgspec
 
 from crowdml.errors import InvalidInput
 from crowdml.reproduction.analysis import Analysis, Measured, analyse
-from crowdml.reproduction.beyond import BEYOND, DatasetResults, go_beyond
 from crowdml.reproduction.claims import Claim, check_claims
 from crowdml.reproduction.figure import Figure, run_figure
 from crowdml.reproduction.plan import FigurePlan, load_plans
 from crowdml.reproduction.spectrum import load_data
+from crowdml.reproduction.three_mechanisms import BEYOND, DatasetResults, compare_mechanisms
 from crowdml.simulation import Dataset
 
 ANALYSIS = "analysis"
@@ -35,7 +35,7 @@ class Reproduction(msgspec.Struct, frozen=True):
     def summary(self) -> dict[str, dict[str, Any]]:
         """Return, for every figure and curve, our final error and the paper's."""
         found: dict[str, dict[str, Any]] = {
-            name: {line.plan.key: _pair(line.ours, line.reading) for line in figure.lines}
+            name: {line.plan.key: _pair(line.ours, line.paper_value) for line in figure.lines}
             for name, figure in self.figures.items()
         }
         if self.analysis is not None:
@@ -93,7 +93,7 @@ def reproduce(
     beyond: dict[str, DatasetResults] = {}
     if BEYOND in wanted:
         done = steps - 1
-        beyond = go_beyond(
+        beyond = compare_mechanisms(
             fetch, trials, seed, lambda share: progress(BEYOND, (done + share) / steps)
         )
     progress("done", 1.0)

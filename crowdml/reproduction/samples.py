@@ -10,7 +10,7 @@ from crowdml.simulation.datasets import on_label_change
 from crowdml.types import Ints
 
 
-def collected(
+def collect_first(
     data: Dataset, n_people: int, first: int, shuffled: bool, rng: np.random.Generator
 ) -> Dataset:
     """Return the first samples that a few people's phones collect, the same number from each.

@@ -2,7 +2,7 @@
 
 from crowdml.reproduction.claims import SENSITIVE_MARGIN
 from crowdml.reproduction.figure import Figure, FigureLine
-from crowdml.reproduction.paper import READING_PRECISION
+from crowdml.reproduction.paper import PAPER_PRECISION
 
 CLEAR_MARGIN = 0.05
 
@@ -48,7 +48,7 @@ FIVE_PASSES = "Five passes: in total a sample loses ε = 50, five times the ε o
 
 def verdict(figure: Figure) -> str:
     """Write the sentences that follow from the measured numbers."""
-    compared = [line for line in figure.lines if line.reading is not None]
+    compared = [line for line in figure.lines if line.paper_value is not None]
     sentences = [] if figure.plan.beside else [_levels(compared)]
     if figure.plan.measure == "online":
         sentences.append(_activities(figure))
@@ -62,11 +62,11 @@ def verdict(figure: Figure) -> str:
 
 def _levels(lines: list[FigureLine]) -> str:
     gaps = {
-        f"within {READING_PRECISION} of": [
-            line for line in lines if abs(_gap(line)) <= READING_PRECISION
+        f"within {PAPER_PRECISION} of": [
+            line for line in lines if abs(_gap(line)) <= PAPER_PRECISION
         ],
-        "below": [line for line in lines if _gap(line) < -READING_PRECISION],
-        "above": [line for line in lines if _gap(line) > READING_PRECISION],
+        "below": [line for line in lines if _gap(line) < -PAPER_PRECISION],
+        "above": [line for line in lines if _gap(line) > PAPER_PRECISION],
     }
     parts = [f"{where} the paper: {_names(some)}" for where, some in gaps.items() if some]
     return f"In the end {'; '.join(parts)}." if parts else ""
@@ -82,8 +82,8 @@ def _names(lines: list[FigureLine]) -> str:
 
 
 def _gap(line: FigureLine) -> float:
-    assert line.reading is not None
-    return line.ours - line.reading
+    assert line.paper_value is not None
+    return line.ours - line.paper_value
 
 
 def _activities(figure: Figure) -> str:
@@ -99,7 +99,7 @@ def _activities(figure: Figure) -> str:
             parts.append(f"Our people need more samples: {early:.2f} or more after 50.")
         return " ".join(parts)
     small = [line.ours for line in figure.lines if line.plan.rate <= 1e-3]
-    coincide = max(small) - min(small) <= READING_PRECISION
+    coincide = max(small) - min(small) <= PAPER_PRECISION
     low, high = f"{min(finals):.2f}", f"{max(finals):.2f}"
     parts = [f"In the paper's range of c: {low if low == high else f'{low} to {high}'} in the end."]
     parts += [WILD] if figure.plan.dataset == "extrasensory" else []
@@ -114,25 +114,23 @@ def _activities(figure: Figure) -> str:
 
 def _one_pass(lines: list[FigureLine]) -> str:
     crowd = [line for line in lines if line.plan.approach == "crowd"]
-    reached = [line for line in crowd if _gap(line) <= READING_PRECISION]
+    reached = [line for line in crowd if _gap(line) <= PAPER_PRECISION]
     if len(reached) == len(crowd):
-        value = f"the paper's five-pass value + {READING_PRECISION}"
+        value = f"the paper's five-pass value + {PAPER_PRECISION}"
         return f"{ONE_PASS} Even so every curve reaches {value}."
     if not reached:
-        return (
-            f"{ONE_PASS} No curve then reaches the paper's five-pass value + {READING_PRECISION}."
-        )
+        return f"{ONE_PASS} No curve then reaches the paper's five-pass value + {PAPER_PRECISION}."
     missing = [line for line in crowd if line not in reached]
     return (
         f"{ONE_PASS} {len(reached)} of {len(crowd)} curves still reach the paper's five-pass value "
-        f"+ {READING_PRECISION}; not so {_names(missing)}."
+        f"+ {PAPER_PRECISION}; not so {_names(missing)}."
     )
 
 
 def _reasons(figure: Figure) -> list[str]:
     """Give the reasons for a difference, where there is one."""
     lines = {line.plan.key: line for line in figure.lines}
-    gaps = {key: _gap(line) for key, line in lines.items() if line.reading is not None}
+    gaps = {key: _gap(line) for key, line in lines.items() if line.paper_value is not None}
     reasons = []
     best, unsuited = lines.get("central_sgd_b1"), lines.get("central_sgd_unsuited")
     if (

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
         person_by_person,
         uniform_delay,
     )
-    from crowdml.simulation.trial import Data, spent
+    from crowdml.simulation.trial import Data, epsilons_spent
     from crowdml.simulation.trials import simulate
     from crowdml.simulation.tuning import tune
 
@@ -94,6 +94,7 @@ __all__ = [
     "check_format",
     "constant_delay",
     "draw_curves",
+    "epsilons_spent",
     "error_rate",
     "exponential_delay",
     "fold_slowly",
@@ -119,7 +120,6 @@ __all__ = [
     "scale_of",
     "set_aside",
     "simulate",
-    "spent",
     "tune",
     "uniform_delay",
 ]

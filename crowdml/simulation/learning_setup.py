@@ -42,14 +42,14 @@ class LearningSetup(NamedTuple):
             learning, model, schedule.batch, schedule.checkins, scale, schedule.heldout
         )
         reach = MECHANISMS[learning.mechanism].reach_of(model, scale)
-        doubt = _doubt(learning, model, scale)
+        start_reach = _start_reach(learning, model, scale)
         updates = schedule.updates or max(1, schedule.n_checkins)
-        step = learning.spec.with_plan(updates, stand_in, reach, doubt)
+        step = learning.spec.with_plan(updates, stand_in, reach, start_reach)
         optimizer = learning.own_optimizer or step.make(learning.radius)
-        return cls(model, stand_in, step, optimizer, _first(learning, model))
+        return cls(model, stand_in, step, optimizer, _initial_parameters(learning, model))
 
 
-def _doubt(learning: Learning, model: Model, scale: float) -> StartReach | None:
+def _start_reach(learning: Learning, model: Model, scale: float) -> StartReach | None:
     """Return what decides D from the start, if the start's uncertainty is known."""
     start = learning.start
     if start is None or start.distance is None or start.rows is None:
@@ -57,7 +57,7 @@ def _doubt(learning: Learning, model: Model, scale: float) -> StartReach | None:
     return StartReach(start.distance, start.rows, start.people, model.size, scale)
 
 
-def _first(learning: Learning, model: Model) -> Array:
+def _initial_parameters(learning: Learning, model: Model) -> Array:
     """Return w before the first check-in: the start, or zero."""
     if learning.start is None:
         return np.zeros(model.size)

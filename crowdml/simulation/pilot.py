@@ -52,7 +52,7 @@ class TrialPilot:
             self.starts[plan.norm, model] = start
         return self.starts[plan.norm, model]
 
-    def started(self, plan: Plan) -> Plan:
+    def with_start(self, plan: Plan) -> Plan:
         """Replace the pilot in a plan by its start; a central server does not use a start."""
         if plan.central:
             return plan

@@ -54,7 +54,7 @@ def run_trial(
     for number, plan in enumerate(plans, start=first):
         alone = None
         if pilot is not None:
-            alone, plan = pilot.error(plan), pilot.started(plan)
+            alone, plan = pilot.error(plan), pilot.with_start(plan)
         began = time.perf_counter()
         if plan.central:
             curve = _central(data, plan, seed, points)
@@ -101,7 +101,7 @@ def _crowd(
     errors, rmse = measure(setup.model, w, data.bounded_test(setup.stand_in.norm))
     used = np.concatenate([[0], training.start[stops[1:]]])
     counted = np.concatenate([[0], np.cumsum(wrong)])[stops]
-    per_sample, per_device, per_person = spent(schedule, setup.stand_in)
+    per_sample, per_device, per_person = epsilons_spent(schedule, setup.stand_in)
     return Curve(
         samples=samples,
         errors=errors[None],
@@ -116,7 +116,7 @@ def _crowd(
     )
 
 
-def spent(schedule: Schedule, stand_in: StandIn) -> tuple[float, float, float]:
+def epsilons_spent(schedule: Schedule, stand_in: StandIn) -> tuple[float, float, float]:
     """Return ε of the most used sample, of the busiest device, and of all samples of a device."""
     if not schedule.n_checkins:
         return 0.0, 0.0, 0.0

@@ -17,9 +17,9 @@ from crowdml.simulation import (
     Learning,
     LearningSetup,
     StartPoint,
+    epsilons_spent,
     learn,
     person_by_person,
-    spent,
 )
 from crowdml.sklearn.bounds import Bounds
 from crowdml.types import Array, Ints
@@ -67,7 +67,7 @@ class CrowdEstimator(BaseEstimator):  # type: ignore[misc]
         schedule = person_by_person(data.person, self.checkins, rng)
         w, _ = learn(data, schedule, learning, np.array([schedule.n_checkins]), rng)
         stand_in = LearningSetup.of(learning, data, schedule).stand_in
-        self.epsilon_per_sample_, _, self.epsilon_ = spent(schedule, stand_in)
+        self.epsilon_per_sample_, _, self.epsilon_ = epsilons_spent(schedule, stand_in)
         self.delta_ = stand_in.losses(1)[0].delta
         self.n_checkins_ = schedule.n_checkins
         self.n_people_ = len(np.unique(data.person))

@@ -26,7 +26,7 @@ from crowdml.simulation import (
 )
 from crowdml.simulation.advice.draws import SampleDraws
 from crowdml.simulation.advice.interval import error_interval
-from crowdml.simulation.advice.plans import TaskVariant, plan_for, task_for
+from crowdml.simulation.advice.plans import TaskVariant, plan_for, task_of_variant
 from crowdml.simulation.advice.sentences import VERDICTS, judge_error
 from crowdml.simulation.datasets import Dataset
 from crowdml.types import Array, Flags
@@ -239,9 +239,9 @@ def devices_needed(
         for advice in found:
             size, best = advice.devices_needed, advice.recommended
             assert size is not None
-            way = TaskVariant(best.mechanism, best.batch, best.checkins)
+            variant = TaskVariant(best.mechanism, best.batch, best.checkins)
             crowd = replace(case.expected, devices=size, samples=best.samples)
-            plan = plan_for(task_for(case.task, size, way), crowd, size)
+            plan = plan_for(task_of_variant(case.task, size, variant), crowd, size)
             (curve,) = simulate(case.draws(crowd), [plan], runs, 99, 1)
             reached.append(float(np.mean(curve.errors[:, -1] <= target)))
         sizes = ", ".join(f"{advice.devices_needed:,}" for advice in found)

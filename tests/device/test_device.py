@@ -27,7 +27,7 @@ from crowdml.errors import (
     TermsChanged,
     Unreachable,
 )
-from crowdml.learnt import About, LearntModel, estimator, write_model
+from crowdml.learnt import LearntModel, ModelDescription, make_estimator, write_model
 from crowdml.models import Softmax
 from crowdml.privacy import (
     CheckinKey,
@@ -816,8 +816,8 @@ def test_when_it_is_sent_does_not_tell_how_long_it_took(
 
 def model_of(transport: MemoryTransport, weights: Array) -> LearntModel:
     terms = transport.task_view.terms
-    about = About.of(terms, terms_hash(terms.text), 7)
-    return estimator(about, weights, np.zeros(len(weights)))
+    about = ModelDescription.of(terms, terms_hash(terms.text), 7)
+    return make_estimator(about, weights, np.zeros(len(weights)))
 
 
 def test_the_model_for_the_participants_own_use(
@@ -853,7 +853,7 @@ def test_a_number_for_the_participants_own_use(file: Path) -> None:
 
 def test_a_model_that_is_not_the_agreed_one(device: Device, transport: MemoryTransport) -> None:
     good = model_of(transport, np.eye(3, 4))
-    transport.model = estimator(
+    transport.model = make_estimator(
         msgspec.structs.replace(good.about, terms_sha256="0" * 64), good.weights, good.intercepts
     )
     with pytest.raises(TermsChanged):
@@ -861,7 +861,9 @@ def test_a_model_that_is_not_the_agreed_one(device: Device, transport: MemoryTra
     transport.export = lambda: b"nonsense"  # type: ignore[method-assign]
     with pytest.raises(Unreachable, match="the server's answer"):
         device.predict(X)
-    few = estimator(msgspec.structs.replace(good.about, names=("x",)), np.eye(3, 1), np.zeros(3))
+    few = make_estimator(
+        msgspec.structs.replace(good.about, names=("x",)), np.eye(3, 1), np.zeros(3)
+    )
     transport.export = lambda: write_model(few, "json")  # type: ignore[method-assign]
     with pytest.raises(Unreachable, match="must be of 4 features"):
         device.predict(X)

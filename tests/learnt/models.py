@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from crowdml.learnt import About, LearntModel, estimator
+from crowdml.learnt import LearntModel, ModelDescription, make_estimator
 from crowdml.protocol import State, Task, terms_hash
 from crowdml.server.log.fold import Fold
 from crowdml.server.log.published import Published
@@ -58,4 +58,4 @@ def features(n: int = 300) -> Array:
 
 def made(task: Task, weights: Array, intercepts: Array) -> LearntModel:
     """Make a model with the given numbers."""
-    return estimator(About.of(task.terms, "0" * 64, 1), weights, intercepts)
+    return make_estimator(ModelDescription.of(task.terms, "0" * 64, 1), weights, intercepts)

@@ -5,7 +5,7 @@ import pytest
 from crowdml.reproduction import Reproduction, load_plans
 from crowdml.reproduction.claims import Claim, check_claims
 from crowdml.reproduction.figure import Figure, FigureLine
-from crowdml.reproduction.paper import readings_of
+from crowdml.reproduction.paper import paper_values_of
 from crowdml.reproduction.verdict import verdict
 
 PLANS = load_plans()
@@ -21,7 +21,7 @@ def drawn(name: str, finals: dict[str, float], per_checkin: float = 1.0) -> Figu
             [0, 1, end],
             [0.9, finals.get(curve.key, 0.5), finals.get(curve.key, 0.5)],
             [0.0, 0.0, 0.0],
-            readings_of(plan.beside or name, curve.key),
+            paper_values_of(plan.beside or name, curve.key),
             per_checkin,
         )
         for curve in plan.curves

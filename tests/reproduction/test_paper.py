@@ -1,9 +1,9 @@
-"""Test the readings against the table they were copied from, and against the plans."""
+"""Test the values against the table they were copied from, and against the plans."""
 
 import pytest
 
-from crowdml.reproduction import READINGS, load_plans
-from crowdml.reproduction.paper import readings_of
+from crowdml.reproduction import PAPER_VALUES, load_plans
+from crowdml.reproduction.paper import paper_values_of
 
 FINAL = {
     ("fig4", "central_batch"): 0.09,
@@ -52,28 +52,28 @@ EARLIER = {
 
 
 def test_every_final_reading() -> None:
-    encoded = {(figure, curve) for figure, curves in READINGS.items() for curve in curves}
+    encoded = {(figure, curve) for figure, curves in PAPER_VALUES.items() for curve in curves}
     assert encoded == set(FINAL)
     for (figure, curve), error in FINAL.items():
-        assert readings_of(figure, curve)[-1].error == pytest.approx(error)
+        assert paper_values_of(figure, curve)[-1].error == pytest.approx(error)
 
 
 @pytest.mark.parametrize(("figure", "curve"), EARLIER)
-def test_earlier_readings(figure: str, curve: str) -> None:
-    found = {reading.samples: reading.error for reading in readings_of(figure, curve)[:-1]}
+def test_earlier_values(figure: str, curve: str) -> None:
+    found = {value.samples: value.error for value in paper_values_of(figure, curve)[:-1]}
     assert found == pytest.approx(EARLIER[figure, curve])
 
 
 def test_readings_end_with_the_experiment() -> None:
     ends = {"fig3": 300, "fig4": 60_000, "fig5": 300_000, "fig6": 300_000}
     ends |= {"fig7": 50_000, "fig8": 250_000, "fig9": 250_000}
-    for figure, curves in READINGS.items():
-        assert {readings[-1].samples for readings in curves.values()} == {ends[figure]}
+    for figure, curves in PAPER_VALUES.items():
+        assert {values[-1].samples for values in curves.values()} == {ends[figure]}
 
 
 def test_every_reading_has_a_curve_and_every_figure_a_plan() -> None:
     plans = load_plans()
-    for figure, curves in READINGS.items():
+    for figure, curves in PAPER_VALUES.items():
         planned = {curve.key for curve in plans[figure].curves}
         assert set(curves) <= planned
         assert planned - set(curves) <= {"central_sgd_unsuited"}

@@ -9,7 +9,7 @@ import pytest
 from crowdml.errors import InvalidInput
 from crowdml.reproduction import FIGURES, Reproduction, load_plans, reproduce
 from crowdml.reproduction.figure import run_figure
-from crowdml.reproduction.samples import collected
+from crowdml.reproduction.samples import collect_first
 from crowdml.simulation import Crowd, Data, Learning, Plan, simulate
 from tests.reproduction.small import load_small, small_plans
 
@@ -50,7 +50,7 @@ def test_every_curve_is_the_simulators(name: str) -> None:
     figure = run_figure(name, plan, data, trials=2, seed=3)
     people: Data = data
     if plan.first is not None:
-        people = partial(collected, data, plan.devices, plan.first, plan.shuffled)
+        people = partial(collect_first, data, plan.devices, plan.first, plan.shuffled)
     plans = [
         Plan(
             Crowd(plan.devices, curve.batch, passes=plan.passes),

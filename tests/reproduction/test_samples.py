@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from crowdml.errors import InvalidInput
-from crowdml.reproduction.samples import collected
+from crowdml.reproduction.samples import collect_first
 from crowdml.reproduction.spectrum import load_data, load_spectrum
 from crowdml.simulation import load_activity
 
 
 def test_collected_samples_are_of_seven_people_in_equal_parts() -> None:
-    data = collected(load_activity(), 7, 300, True, np.random.default_rng(0))
+    data = collect_first(load_activity(), 7, 300, True, np.random.default_rng(0))
     _, counts = np.unique(data.person, return_counts=True)
     assert len(counts) == 7
     assert counts.sum() == 300
@@ -18,14 +18,14 @@ def test_collected_samples_are_of_seven_people_in_equal_parts() -> None:
 
 
 def test_labels_change_at_every_collected_sample() -> None:
-    data = collected(load_activity(), 7, 300, True, np.random.default_rng(0))
+    data = collect_first(load_activity(), 7, 300, True, np.random.default_rng(0))
     for person in np.unique(data.person):
         assert (np.diff(data.y_train[data.person == person]) != 0).all()
 
 
 def test_too_few_changes_of_label() -> None:
     with pytest.raises(InvalidInput, match="must have 7 people with 43 samples each, found 0"):
-        collected(load_activity(), 7, 300, False, np.random.default_rng(0))
+        collect_first(load_activity(), 7, 300, False, np.random.default_rng(0))
 
 
 def test_spectrum_has_the_rows_of_the_activity_set() -> None:

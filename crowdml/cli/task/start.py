@@ -17,12 +17,12 @@ def read_named_start(text: str, file: Path) -> "Start | None":
     name = _named(text)
     if name is None:
         return None
-    from crowdml.learnt import read_start, start_of
+    from crowdml.learnt import read_start, start_from_model
 
     if "://" in name:
         from crowdml.device import load_model
 
-        return start_of(load_model(name))
+        return start_from_model(load_model(name))
     try:
         data = read_file(file.parent / name, f"model.start, {name},")
     except InvalidInput:

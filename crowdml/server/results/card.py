@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from crowdml.learnt import About
+from crowdml.learnt import ModelDescription
 from crowdml.models import MODELS
 from crowdml.protocol import (
     MECHANISMS,
@@ -62,7 +62,7 @@ def _line(text: str) -> str:
     return visible(" ".join(text.split()))
 
 
-def _metadata(task: Task, about: About, now: Statistics) -> dict[str, Any]:
+def _metadata(task: Task, about: ModelDescription, now: Statistics) -> dict[str, Any]:
     """Make the head of the card; hubs skip fields that they do not know.
 
     See https://huggingface.co/docs/hub/model-cards.
@@ -145,7 +145,7 @@ def _quality(task: Task, now: Statistics) -> Iterator[str]:
         yield "That is a wide range. Test the model on your own data before you rely on it."
 
 
-def _privacy(task: Task, about: About) -> Iterator[str]:
+def _privacy(task: Task, about: ModelDescription) -> Iterator[str]:
     promise = task.terms.promise
     yield "## Privacy"
     if not promise.private:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from crowdml.learnt import About, LearntModel, estimator
+from crowdml.learnt import LearntModel, ModelDescription, make_estimator
 from crowdml.models import LinearModel
 from crowdml.phrase import Phrase
 from crowdml.protocol import rejected
@@ -32,5 +32,5 @@ def learnt_model(published: Published) -> LearntModel:
         raise rejected("not-found", words)
     k, d = model.n_scores, model.n_features
     intercepts = w[k * d :] if model.intercept else np.zeros(k)
-    about = About.of(published.task.terms, published.terms_sha256, published.version)
-    return estimator(about, w[: k * d].reshape(k, d), intercepts)
+    about = ModelDescription.of(published.task.terms, published.terms_sha256, published.version)
+    return make_estimator(about, w[: k * d].reshape(k, d), intercepts)

@@ -4,7 +4,7 @@ The command `plan` and the owner's planner call `advise` and `pilot_advice`. It 
 the simulator, which does not know it.
 """
 
-from crowdml.simulation.advice.advice import Advice, ExpectedCrowd, Option
+from crowdml.simulation.advice.advice import Advice, ExpectedCrowd, PlanOption
 from crowdml.simulation.advice.cross_fitting import hold_out
 from crowdml.simulation.advice.pilot_options import EpsilonOption, PilotAdvice
 from crowdml.simulation.advice.pilot_search import pilot_advice
@@ -15,8 +15,8 @@ __all__ = [
     "Advice",
     "EpsilonOption",
     "ExpectedCrowd",
-    "Option",
     "PilotAdvice",
+    "PlanOption",
     "advise",
     "hold_out",
     "load_samples",

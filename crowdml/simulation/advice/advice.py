@@ -47,7 +47,7 @@ class ExpectedCrowd:
         if not 0 <= self.leaving < 1:
             raise InvalidInput(f"leaving must lie in 0 … 1, below 1, found {self.leaving:g}.")
 
-    def eased(self) -> "dict[Hardship, ExpectedCrowd]":
+    def without_each_hardship(self) -> "dict[Hardship, ExpectedCrowd]":
         """Return, for each hardship of this crowd, the same crowd without that hardship."""
         without: dict[Hardship, ExpectedCrowd] = {
             "leaving": replace(self, leaving=0.0),
@@ -59,7 +59,7 @@ class ExpectedCrowd:
 
 
 @dataclass(frozen=True)
-class Cost:
+class HardshipCost:
     """State what a hardship costs a crowd that has it.
 
     Args:
@@ -74,7 +74,7 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class Option:
+class PlanOption:
     """Describe one way to run the task, and what to expect of it.
 
     Args:
@@ -156,18 +156,18 @@ class Advice:
 
     guess_error: float
     central_error: float
-    options: Sequence[Option]
-    recommended: Option
+    options: Sequence[PlanOption]
+    recommended: PlanOption
     devices_needed: int | None
     sentence: str
-    own: Option | None
+    own: PlanOption | None
     own_sentence: str | None
     verdict: str
     own_verdict: str | None
-    better: Option | None
+    better: PlanOption | None
     devices: int
     simulated_devices: int
-    costs: Sequence[Cost]
+    costs: Sequence[HardshipCost]
 
     def to_frame(self) -> "DataFrame":
         """Return a pandas table with a row for each option; one of them is `recommended`."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from crowdml.simulation.advice.advice import Advice, Option
+from crowdml.simulation.advice.advice import Advice, PlanOption
 from crowdml.simulation.notebook import html_table
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ PilotVerdict = Literal["improves", "unclear", "nothing", "worsens"]
 
 
 @dataclass(frozen=True)
-class EpsilonOption(Option):
+class EpsilonOption(PlanOption):
     """Describe the task's settings at one ε, and what to expect of them.
 
     The range from low to high follows from the spread of what the crowd adds to its start. The

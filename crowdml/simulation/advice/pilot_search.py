@@ -11,7 +11,7 @@ from msgspec.structs import replace as replace_in
 from crowdml.errors import InvalidInput
 from crowdml.pilot import PilotSamples
 from crowdml.protocol import Task
-from crowdml.simulation.advice.advice import Cost, ExpectedCrowd
+from crowdml.simulation.advice.advice import ExpectedCrowd, HardshipCost
 from crowdml.simulation.advice.cross_fitting import TURNS, PilotTurn, is_pilot_of, make_turns
 from crowdml.simulation.advice.interval import shift_interval
 from crowdml.simulation.advice.pilot_options import EpsilonOption, PilotAdvice, PilotVerdict
@@ -27,7 +27,7 @@ from crowdml.simulation.advice.plans import (
     TaskVariant,
     devices_of,
     option_of,
-    own_way,
+    own_variant,
     plan_for,
     with_epsilon,
     with_liars,
@@ -169,9 +169,9 @@ class _Crowds:
     lying: bool = False
 
     @cached_property
-    def way(self) -> TaskVariant:
-        """Return the task's own way to run, or the way for which a device has enough samples."""
-        own = own_way(self.task, self.expected)
+    def variant(self) -> TaskVariant:
+        """Return the task's own variant, or one for which a device has enough samples."""
+        own = own_variant(self.task, self.expected)
         samples, terms = self.expected.samples, self.task.terms
         checkins = min(terms.collection.checkins or 1, samples)
         return own or TaskVariant(terms.mechanism_name, samples // checkins, checkins)
@@ -180,8 +180,8 @@ class _Crowds:
     def _run_task(self) -> Task:
         """Return the task with a batch for which a device has enough samples."""
         terms, limit = self.task.terms, self.task.terms.collection.checkins
-        checkins = None if limit is None else self.way.checkins
-        collection = replace_in(terms.collection, batch=self.way.batch, checkins=checkins)
+        checkins = None if limit is None else self.variant.checkins
+        collection = replace_in(terms.collection, batch=self.variant.batch, checkins=checkins)
         return replace_in(self.task, terms=replace_in(terms, collection=collection))
 
     @property
@@ -237,17 +237,17 @@ class _Crowds:
         The tests of turns differ, so the spread is the spread of what is added.
         """
         added, alone = self.added(curve), self.mean("pilot_error")
-        option = asdict(option_of(with_epsilon(self._run_task, epsilon), self.way, curve))
+        option = asdict(option_of(with_epsilon(self._run_task, epsilon), self.variant, curve))
         low, high = (min(max(alone + shift, 0.0), 1.0) for shift in shift_interval(added.ravel()))
         spread = {"std": float(added.std()), "low": low, "high": high}
         return EpsilonOption(**option | spread, epsilon=epsilon, verdict=verdict_of(added))
 
-    def costs(self, option: EpsilonOption, devices: int, trials: int) -> list[Cost]:
+    def costs(self, option: EpsilonOption, devices: int, trials: int) -> list[HardshipCost]:
         """Compute what each hardship of the crowd costs at the ε of this option."""
         costs = []
-        for hardship, eased in self.expected.eased().items():
+        for hardship, eased in self.expected.without_each_hardship().items():
             (curve,) = replace(self, expected=eased).simulate([option.epsilon], devices, trials)
-            costs.append(Cost(hardship, curve.final, option.error - curve.final))
+            costs.append(HardshipCost(hardship, curve.final, option.error - curve.final))
         return costs
 
     def errors_with_liars(self, epsilons: set[float], devices: int) -> dict[float, float]:

@@ -7,7 +7,7 @@ import msgspec
 
 from crowdml.privacy import Unit
 from crowdml.protocol import MECHANISMS, CollectionSpec, OptimizerSpec, Task
-from crowdml.simulation.advice.advice import LIARS_SIMULATED, ExpectedCrowd, Option
+from crowdml.simulation.advice.advice import LIARS_SIMULATED, ExpectedCrowd, PlanOption
 from crowdml.simulation.advice.interval import error_interval
 from crowdml.simulation.crowd_settings import Crowd, Learning
 from crowdml.simulation.curve import Curve
@@ -48,8 +48,8 @@ def devices_of(task: Task, expected: ExpectedCrowd) -> int:
     return samples_of(task, expected) // expected.samples
 
 
-def own_way(task: Task, expected: ExpectedCrowd) -> TaskVariant | None:
-    """Return the task's own way, or None if a device has too few samples for it.
+def own_variant(task: Task, expected: ExpectedCrowd) -> TaskVariant | None:
+    """Return the variant that the task describes, or None if a device has too few samples for it.
 
     With noise the number of samples decides K.
     """
@@ -59,30 +59,30 @@ def own_way(task: Task, expected: ExpectedCrowd) -> TaskVariant | None:
     return TaskVariant(task.terms.mechanism_name, collection.batch, checkins) if enough else None
 
 
-def task_for(task: Task, devices: int, way: TaskVariant) -> Task:
-    """Return the task as `recommended_fields` would change it: run in this way, for `devices`.
+def task_of_variant(task: Task, devices: int, variant: TaskVariant) -> Task:
+    """Return the task as `recommended_fields` would change it: run as this variant, for `devices`.
 
     What the task says of its mechanism stays where the other mechanism has the same field. crowdml
     chooses the optimizer and S.
     """
-    terms, kind = task.terms, MECHANISMS[way.mechanism]
+    terms, kind = task.terms, MECHANISMS[variant.mechanism]
     own, shared = terms.collection, kind.options & terms.kind.options
     kept = {name for name in ROLES if f"collection.{name}" in shared}
     spec = CollectionSpec(
-        way.batch, checkins=way.checkins, **{name: getattr(own, name) for name in kept}
+        variant.batch, checkins=variant.checkins, **{name: getattr(own, name) for name in kept}
     )
     clip = kind.clip_of(None, terms.make_model(), terms.target.scale, planned=True)
     model = msgspec.structs.replace(terms.model, clip=clip)
-    collection = spec.terms(way.mechanism, terms.n_classes)
+    collection = spec.terms(variant.mechanism, terms.n_classes)
     privacy = kind.terms.of(
         terms.privacy.wanted._replace(
             has_labels=terms.n_classes > 0,
-            heldout=int(collection.heldout * way.batch) > 0,
-            checkins=way.checkins,
+            heldout=int(collection.heldout * variant.batch) > 0,
+            checkins=variant.checkins,
         )
     )
     terms = msgspec.structs.replace(terms, privacy=privacy, collection=collection, model=model)
-    stop = msgspec.structs.replace(task.stop, updates=devices * way.checkins)
+    stop = msgspec.structs.replace(task.stop, updates=devices * variant.checkins)
     return msgspec.structs.replace(task, terms=terms, stop=stop, optimizer=OptimizerSpec())
 
 
@@ -147,21 +147,21 @@ def with_liars(plan: Plan) -> Plan:
     return replace(plan, crowd=replace(plan.crowd, liars=LIARS_SIMULATED))
 
 
-def option_of(task: Task, way: TaskVariant, curve: Curve) -> Option:
-    """Describe what the curve of a task that is run in this way means for people."""
+def option_of(task: Task, variant: TaskVariant, curve: Curve) -> PlanOption:
+    """Describe what the curve of a task that is run as this variant means for people."""
     terms, sensor = task.terms, task.terms.features.sensor
     made, errors = terms.mechanism(), curve.errors[:, -1]
     low, high = error_interval(errors)
-    return Option(
-        mechanism=way.mechanism,
-        batch=way.batch,
-        checkins=way.checkins,
+    return PlanOption(
+        mechanism=variant.mechanism,
+        batch=variant.batch,
+        checkins=variant.checkins,
         error=curve.final,
         std=float(errors.std(ddof=1)) if len(errors) > 1 else 0.0,
         low=low,
         high=high,
         protects="person" if made.unit is Unit.CHECKIN else "sample",
         epsilon_per_person=curve.epsilon_per_person,
-        minutes=sensor.every * way.batch * way.checkins / 60 if sensor else None,
-        private_bytes=made.private_bytes * way.checkins,
+        minutes=sensor.every * variant.batch * variant.checkins / 60 if sensor else None,
+        private_bytes=made.private_bytes * variant.checkins,
     )

@@ -10,7 +10,13 @@ import numpy as np
 from crowdml.errors import InvalidInput
 from crowdml.privacy import Unit
 from crowdml.protocol import MECHANISMS, Task
-from crowdml.simulation.advice.advice import MOST_TIMES, Advice, Cost, ExpectedCrowd, Option
+from crowdml.simulation.advice.advice import (
+    MOST_TIMES,
+    Advice,
+    ExpectedCrowd,
+    HardshipCost,
+    PlanOption,
+)
 from crowdml.simulation.advice.draws import SampleDraws
 from crowdml.simulation.advice.plans import (
     MOST_NUMBERS,
@@ -18,10 +24,10 @@ from crowdml.simulation.advice.plans import (
     TaskVariant,
     devices_of,
     option_of,
-    own_way,
+    own_variant,
     plan_for,
     samples_of,
-    task_for,
+    task_of_variant,
     with_liars,
 )
 from crowdml.simulation.advice.sentences import (
@@ -88,41 +94,44 @@ def advise(
         raise InvalidInput(f"a target error must be above 0 and below 1, found {target_error:g}.")
     draw = partial(SampleDraws, task, data, difficulty)
     tasks = {
-        way: task_for(task, expected.devices, way)
+        variant: task_of_variant(task, expected.devices, variant)
         for mechanism in mechanisms or MECHANISMS
-        for way in _ways(mechanism, expected.samples)
+        for variant in _variants(mechanism, expected.samples)
     }
-    simulated, typed = devices_of(task, expected), own_way(task, expected)
-    plans = {way: plan_for(each, expected, simulated) for way, each in tasks.items()}
+    simulated, typed = devices_of(task, expected), own_variant(task, expected)
+    plans = {variant: plan_for(each, expected, simulated) for variant, each in tasks.items()}
     own_plan = plan_for(task, expected, simulated)
     sized, model = draw(samples_of(task, expected)), task.terms.model
     run = partial(simulate, sized, seed=seed, points=1, progress=progress)
 
-    def option(way: TaskVariant) -> Option:
-        return option_of(tasks[way], way, curves[plans[way]])
+    def option(variant: TaskVariant) -> PlanOption:
+        return option_of(tasks[variant], variant, curves[plans[variant]])
 
     central, asked = _central(task), [own_plan] if typed else []
     entered, first = [*plans.values(), *asked, central], min(trials, FIRST_TRIALS)
     curves = dict(zip(entered, run(entered, first), strict=True))
     finalists = list(plans)
     if trials > first:
-        finalists = _finalists({way: option(way) for way in plans})
-        kept = list(dict.fromkeys([*(plans[way] for way in finalists), *asked]))
+        finalists = _finalists({variant: option(variant) for variant in plans})
+        kept = list(dict.fromkeys([*(plans[variant] for variant in finalists), *asked]))
         for plan, more in zip(kept, run(kept, trials - first, first=first), strict=True):
             curves[plan] = Curve.of([curves[plan], more])
-    by_error = sorted(plans, key=lambda way: curves[plans[way]].final)
-    chosen = _recommended({way: option(way) for way in finalists})
+    by_error = sorted(plans, key=lambda variant: curves[plans[variant]].final)
+    chosen = _recommended({variant: option(variant) for variant in finalists})
     asked_of = {chosen, *_best_of_each(by_error)}
-    lied = _errors_with_liars([plans[way] for way in asked_of] + asked, run, first)
-    found = {way: replace(option(way), error_with_liars=lied.get(plans[way])) for way in by_error}
+    lied = _errors_with_liars([plans[variant] for variant in asked_of] + asked, run, first)
+    found = {
+        variant: replace(option(variant), error_with_liars=lied.get(plans[variant]))
+        for variant in by_error
+    }
     ranked, best = list(found.values()), found[chosen]
-    own, costs = None, list[Cost]()
+    own, costs = None, list[HardshipCost]()
     if typed:
         own = option_of(task, typed, curves[own_plan])
         own = replace(own, error_with_liars=lied[own_plan])
-        for hardship, eased in expected.eased().items():
+        for hardship, eased in expected.without_each_hardship().items():
             without = run([plan_for(task, eased, simulated)], trials).curves[0].final
-            costs.append(Cost(hardship, without, own.error - without))
+            costs.append(HardshipCost(hardship, without, own.error - without))
     guess = guess_error(sized(np.random.default_rng(seed)), model.tolerance)
     needed = None
     if target_error is not None:
@@ -164,35 +173,35 @@ def _central(task: Task) -> Plan:
     return Plan(Crowd(devices=1), learning, "central-batch")
 
 
-def _ways(mechanism: str, samples: int) -> list[TaskVariant]:
-    """List the ways to use all samples in K check-ins, and for whole people a smaller one."""
+def _variants(mechanism: str, samples: int) -> list[TaskVariant]:
+    """List the variants that use all samples in K check-ins, and for whole people a smaller one."""
     splits = {(samples // parts, parts) for parts in CHECKIN_COUNTS if samples >= parts}
     if MECHANISMS[mechanism].unit is Unit.CHECKIN:
         splits |= {(samples // parts, 1) for parts in CHECKIN_COUNTS if samples >= parts}
     return [TaskVariant(mechanism, *split) for split in sorted(splits, reverse=True)]
 
 
-def _finalists(options: dict[TaskVariant, Option]) -> list[TaskVariant]:
+def _finalists(options: dict[TaskVariant, PlanOption]) -> list[TaskVariant]:
     """Choose the best options for whole people, and the best for samples."""
-    ranked = sorted(options, key=lambda way: options[way].error)
-    whole = [way for way in ranked if options[way].protects == "person"]
-    return whole[:FINALISTS] + [way for way in ranked if way not in whole][:1]
+    ranked = sorted(options, key=lambda variant: options[variant].error)
+    whole = [variant for variant in ranked if options[variant].protects == "person"]
+    return whole[:FINALISTS] + [variant for variant in ranked if variant not in whole][:1]
 
 
-def _recommended(options: dict[TaskVariant, Option]) -> TaskVariant:
+def _recommended(options: dict[TaskVariant, PlanOption]) -> TaskVariant:
     """Choose the best option that protects whole people; among equals, the fastest."""
-    whole = {way: option for way, option in options.items() if option.protects == "person"}
+    whole = {variant: option for variant, option in options.items() if option.protects == "person"}
     whole = whole or options
     best = min(option.error for option in whole.values())
     return min(
-        (way for way, option in whole.items() if option.error <= best + SAME_ERROR),
-        key=lambda way: (whole[way].samples, whole[way].checkins, whole[way].error),
+        (variant for variant, option in whole.items() if option.error <= best + SAME_ERROR),
+        key=lambda variant: (whole[variant].samples, whole[variant].checkins, whole[variant].error),
     )
 
 
 def _best_of_each(ranked: Sequence[TaskVariant]) -> list[TaskVariant]:
-    """Return the first way with each mechanism."""
-    return list({way.mechanism: way for way in reversed(ranked)}.values())
+    """Return the first variant with each mechanism."""
+    return list({variant.mechanism: variant for variant in reversed(ranked)}.values())
 
 
 def _errors_with_liars(
@@ -210,7 +219,7 @@ def _errors_with_liars(
 def _devices_needed(
     task: Task,
     expected: ExpectedCrowd,
-    best: Option,
+    best: PlanOption,
     target: float,
     draw: Callable[[int], SampleDraws],
     seed: int,
@@ -219,8 +228,8 @@ def _devices_needed(
 
     The number is exact to a factor of about 1.4.
     """
-    way = TaskVariant(best.mechanism, best.batch, best.checkins)
-    samples = expected.samples if expected.eased() else best.samples
+    variant = TaskVariant(best.mechanism, best.batch, best.checkins)
+    samples = expected.samples if expected.without_each_hardship() else best.samples
     most = TARGET_SIZE_FACTOR * min(MOST_SAMPLES, MOST_NUMBERS // task.terms.features.count)
     steps = np.arange(-4, math.log2(MOST_TIMES) + 0.1, 0.5)
     sizes = [math.ceil(expected.devices * 2**doublings) for doublings in steps]
@@ -230,7 +239,7 @@ def _devices_needed(
         # While a message is on its way, a larger crowd collects more samples.
         delay = expected.delay * size / expected.devices
         crowd = replace(expected, devices=size, samples=samples, delay=delay)
-        plan = plan_for(task_for(task, size, way), crowd, size)
+        plan = plan_for(task_of_variant(task, size, variant), crowd, size)
         (curve,) = simulate(draw(size * samples), [plan], runs, 3 * seed + part, 1)
         found: Array = curve.errors[:, -1]
         return found

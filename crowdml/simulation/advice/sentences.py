@@ -7,9 +7,9 @@ from crowdml.protocol import listed
 from crowdml.simulation.advice.advice import (
     LIARS_SIMULATED,
     MOST_TIMES,
-    Cost,
     ExpectedCrowd,
-    Option,
+    HardshipCost,
+    PlanOption,
 )
 
 FAR_BETTER = 0.05
@@ -34,17 +34,17 @@ HARDSHIPS = {
 }
 
 
-def _setting(option: Option) -> str:
+def _setting(option: PlanOption) -> str:
     times = "once" if option.checkins == 1 else f"{option.checkins} times"
     samples = "1 sample" if option.batch == 1 else f"{option.batch} samples"
     return f"with {option.mechanism} and {samples} a check-in, {times}"
 
 
-def judge(guess: float, central: float, option: Option) -> str:
+def judge(guess: float, central: float, option: PlanOption) -> str:
     """Say how well an option learns: a key of `LEARNS`, with two verdicts where runs differ so.
 
-    >>> def option(low: float, high: float) -> Option:
-    ...     return Option("direction", 1, 1, 0.2, 0.0, low, high, "person", 1.0, None, 1)
+    >>> def option(low: float, high: float) -> PlanOption:
+    ...     return PlanOption("direction", 1, 1, 0.2, 0.0, low, high, "person", 1.0, None, 1)
     >>> judge(0.5, 0.1, option(0.18, 0.22)), judge(0.5, 0.1, option(0.12, 0.22))
     ('something', 'something to well')
     """
@@ -58,13 +58,13 @@ def judge_error(guess: float, central: float, error: float) -> str:
     return next(verdict for verdict, above in VERDICTS.items() if learnt > above)
 
 
-def costs_sentence(costs: Sequence[Cost]) -> str:
+def costs_sentence(costs: Sequence[HardshipCost]) -> str:
     """Say what each hardship of the crowd costs the task as it is."""
     parts = [f"{HARDSHIPS[one.hardship]} cost {one.cost:+.3f}" for one in costs]
     return f"Of this error, {listed(parts, 'and')}." if parts else ""
 
 
-def liars_sentence(option: Option, rivals: Sequence[Option] = ()) -> str:
+def liars_sentence(option: PlanOption, rivals: Sequence[PlanOption] = ()) -> str:
     """Say which error remains if some devices lie, and with the mechanisms of the rivals."""
     who = f"If {LIARS_SIMULATED:.0%} of the devices lie as hard as a server lets them"
     others = [
@@ -76,7 +76,9 @@ def liars_sentence(option: Option, rivals: Sequence[Option] = ()) -> str:
     return f"{who}, the error is {option.error_with_liars:.3f}{rest}."
 
 
-def expectation(simulated: int, expected: int, guess: float, central: float, option: Option) -> str:
+def expectation(
+    simulated: int, expected: int, guess: float, central: float, option: PlanOption
+) -> str:
     """Say which error the crowd should reach with an option."""
     learns = LEARNS[judge(guess, central, option)]
     part = simulated < expected
@@ -90,12 +92,12 @@ def expectation(simulated: int, expected: int, guess: float, central: float, opt
     )
 
 
-def clearly_better(other: Option, own: Option) -> bool:
+def clearly_better(other: PlanOption, own: PlanOption) -> bool:
     """Decide whether an option is worth leaving the task's own settings for."""
     return other.error < own.error - FAR_BETTER
 
 
-def what_is_better(own: Option, *others: Option) -> str:
+def what_is_better(own: PlanOption, *others: PlanOption) -> str:
     """Name the first of the others that is clearly better than the task's own settings, if any."""
     for other in others:
         if clearly_better(other, own):
@@ -108,8 +110,8 @@ def what_is_better(own: Option, *others: Option) -> str:
 def sentence_of(
     expected: ExpectedCrowd,
     reaches: str,
-    best: Option,
-    options: list[Option],
+    best: PlanOption,
+    options: list[PlanOption],
     target: float | None,
     needed: int | None,
 ) -> str:

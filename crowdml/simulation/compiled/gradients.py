@@ -14,6 +14,7 @@ from crowdml.simulation.compiled.lanes import (
     floor,
     keep,
     larger,
+    largest_lane,
     load,
     one_at,
     polynomial,
@@ -22,7 +23,6 @@ from crowdml.simulation.compiled.lanes import (
     spread,
     store,
     to_words,
-    top,
     total,
 )
 
@@ -93,7 +93,7 @@ def _softmax(s, at, label, n_scores, wide):  # type: ignore[no-untyped-def]
     peak = load(s, at)
     for k in range(LANES, wide, LANES):
         peak = larger(peak, load(s, at + k))
-    highest, own = top(peak), s[at + label]
+    highest, own = largest_lane(peak), s[at + label]
     wrong = False
     sums = splat(ZERO)
     for k in range(0, wide, LANES):

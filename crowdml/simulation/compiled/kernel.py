@@ -114,9 +114,13 @@ def fold(checkins, setting, streams, stops, errors):  # type: ignore[no-untyped-
         scale = setting.scales[n]
         if law == DIRECTION and ranked and scale > ZERO:
             seed = np.uint64(base + np.uint64(i) * STRIDE)
-            _name(g, noise, size, scale, setting.length, draws[i, 0], draws[i, 1], ranks, seed)
+            _replace_by_codeword(
+                g, noise, size, scale, setting.length, draws[i, 0], draws[i, 1], ranks, seed
+            )
         elif law == DIRECTION:
-            _direct(g, noise, size, scale, setting.length, draws[i, 0], draws[i, 1], streams)
+            _replace_by_draw(
+                g, noise, size, scale, setting.length, draws[i, 0], draws[i, 1], streams
+            )
         elif draws[i, 0] > ZERO:
             for j in range(size):
                 g[j] = math.copysign(draws[i, 0], -g[j]) if g[j] != ZERO else ZERO
@@ -174,7 +178,7 @@ def fold(checkins, setting, streams, stops, errors):  # type: ignore[no-untyped-
 
 
 @njit(fastmath=True, forceinline=True, cache=True)
-def _direct(g, v, size, scale, longest, pull, coin, streams):  # type: ignore[no-untyped-def]
+def _replace_by_draw(g, v, size, scale, longest, pull, coin, streams):  # type: ignore[no-untyped-def]
     """Replace g by scale·v, where v is z towards or away from g, and normal in other directions.
 
     Without noise, g itself, shortened to S.
@@ -196,7 +200,7 @@ def _direct(g, v, size, scale, longest, pull, coin, streams):  # type: ignore[no
 
 
 @njit(fastmath=True, cache=True)
-def _name(g, v, size, scale, longest, rank, coin, ranks, seed):  # type: ignore[no-untyped-def]
+def _replace_by_codeword(g, v, size, scale, longest, rank, coin, ranks, seed):  # type: ignore[no-untyped-def]
     """Replace g by scale·v, where v is one of k codewords, ranked by g or by −g."""
     norm = np.float32(math.sqrt(_squares(g, 0, size)))
     k, place = len(ranks), int(rank)

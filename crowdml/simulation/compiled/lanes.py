@@ -225,7 +225,7 @@ to_floats = _intrinsic(Floats, Words)(lambda b, v: b.sitofp(v, FLOATS))
 ZERO = ir.Constant(FLOAT, 0.0)
 SUM, MAXIMUM = "llvm.vector.reduce.fadd.v16f32", "llvm.vector.reduce.fmax.v16f32"
 total = _intrinsic(types.float32, Floats)(lambda b, v: _call(b, SUM, FLOAT, ZERO, v))
-top = _intrinsic(types.float32, Floats)(lambda b, v: _call(b, MAXIMUM, FLOAT, v))
+largest_lane = _intrinsic(types.float32, Floats)(lambda b, v: _call(b, MAXIMUM, FLOAT, v))
 """The largest of all lanes."""
 
 

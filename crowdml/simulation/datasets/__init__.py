@@ -8,9 +8,9 @@ from crowdml.simulation.datasets.activity import load_activity, on_label_change
 from crowdml.simulation.datasets.dataset import Dataset
 from crowdml.simulation.datasets.images import load_digits
 from crowdml.simulation.datasets.loading import DATASET_NAMES, load_dataset
+from crowdml.simulation.datasets.row_notes import row_notes
 from crowdml.simulation.datasets.set_aside import set_aside
 from crowdml.simulation.datasets.synthetic import DIFFICULTIES, synthetic
-from crowdml.simulation.datasets.units import row_notes
 
 __all__ = [
     "DATASET_NAMES",

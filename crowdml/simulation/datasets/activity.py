@@ -7,8 +7,8 @@ import numpy as np
 
 from crowdml.errors import InvalidInput
 from crowdml.simulation.datasets.dataset import Dataset
+from crowdml.simulation.datasets.dataset_files import EXTRASENSORY, read_dataset_file
 from crowdml.simulation.datasets.scaling import CLIP_DEVIATIONS, standardized
-from crowdml.simulation.datasets.sources import EXTRASENSORY, read_source
 from crowdml.types import Array, Flags, Ints
 
 GRAVITY_WEIGHT = 0.1
@@ -68,7 +68,7 @@ def load_extrasensory() -> Dataset:
     Y. Vaizman, K. Ellis, G. Lanckriet, "Recognizing Detailed Human Context In-the-Wild from
     Smartphones and Smartwatches", IEEE Pervasive Computing 16(4), 2017.
     """
-    with np.load(io.BytesIO(read_source(EXTRASENSORY)), allow_pickle=False) as archive:
+    with np.load(io.BytesIO(read_dataset_file(EXTRASENSORY)), allow_pickle=False) as archive:
         x = archive["X"].astype(np.float64)
         y, person = archive["y"], archive["user"]
         labels = tuple(archive["class_names"].tolist())

@@ -6,8 +6,8 @@ import numpy as np
 
 from crowdml.errors import InvalidInput
 from crowdml.simulation.datasets.dataset import Dataset
+from crowdml.simulation.datasets.dataset_files import AIR, read_dataset_file
 from crowdml.simulation.datasets.scaling import CLIP_DEVIATIONS, standardized
-from crowdml.simulation.datasets.sources import AIR, read_source
 
 TRAIN_SHARE = 0.75
 
@@ -30,7 +30,7 @@ def load_air(divisor: float = 1.0) -> Dataset:
     """
     if not divisor > 0:
         raise InvalidInput(f"the divisor must be positive, found {divisor}.")
-    with np.load(io.BytesIO(read_source(AIR)), allow_pickle=False) as archive:
+    with np.load(io.BytesIO(read_dataset_file(AIR)), allow_pickle=False) as archive:
         values = archive["values"].astype(np.float64)
     n_stations, n_times, n_columns = values.shape
     station, time = (grid.ravel() for grid in np.indices((n_stations, n_times)))

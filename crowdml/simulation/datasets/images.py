@@ -11,7 +11,7 @@ import numpy.typing as npt
 from crowdml.errors import InvalidInput
 from crowdml.simulation.datasets.cache import cached_arrays
 from crowdml.simulation.datasets.dataset import Dataset
-from crowdml.simulation.datasets.sources import CIFAR10, MNIST, read_source
+from crowdml.simulation.datasets.dataset_files import CIFAR10, MNIST, read_dataset_file
 from crowdml.types import Array, Ints
 
 COMPONENTS = 50
@@ -31,7 +31,7 @@ def load_mnist() -> Dataset:
     Paper: Section V-C.
     """
     y_train, y_test = (
-        np.frombuffer(gzip.decompress(read_source(MNIST[part])), np.uint8, offset=8)
+        np.frombuffer(gzip.decompress(read_dataset_file(MNIST[part])), np.uint8, offset=8)
         for part in ("y_train", "y_test")
     )
     checksums = "-".join(MNIST[part].sha256[:16] for part in ("x_train", "x_test"))
@@ -46,7 +46,7 @@ def load_cifar10() -> Dataset:
 
     Paper: Appendix D.
     """
-    with np.load(io.BytesIO(read_source(CIFAR10)), allow_pickle=False) as archive:
+    with np.load(io.BytesIO(read_dataset_file(CIFAR10)), allow_pickle=False) as archive:
         labels = tuple(archive["class_names"].tolist())
         parts = (archive[part] for part in ("X_train", "y_train", "X_test", "y_test"))
         return _of_nobody("cifar10", labels, *parts)
@@ -89,7 +89,7 @@ def principal_components(images: Pixels, n: int) -> tuple[Array, Array]:
 
 
 def _mnist_components() -> dict[str, npt.NDArray[np.float32]]:
-    train, test = (_pixels(read_source(MNIST[part])) for part in ("x_train", "x_test"))
+    train, test = (_pixels(read_dataset_file(MNIST[part])) for part in ("x_train", "x_test"))
     mean, directions = principal_components(train, COMPONENTS)
     x_train, x_test = (
         np.vstack([(some / 255 - mean) @ directions for some in _few_at_a_time(images)])

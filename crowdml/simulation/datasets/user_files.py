@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from crowdml.errors import InvalidInput
+from crowdml.simulation.datasets.csv_samples import read_csv_samples
 from crowdml.simulation.datasets.dataset import Dataset
-from crowdml.simulation.datasets.table import read_samples
 from crowdml.tables import read_arrays
 from crowdml.types import Array, Flags, Ints
 
@@ -49,7 +49,7 @@ def load_csv(path: Path) -> Dataset:
     A first line without numbers names the columns; one named `person` or `user` says whose
     sample it is, and may stand anywhere. All else is as for `load_npz`.
     """
-    return _dataset(path, *read_samples(path), None, None)
+    return _dataset(path, *read_csv_samples(path), None, None)
 
 
 def _dataset(

@@ -20,7 +20,7 @@ from crowdml.simulation import (
     simulate,
 )
 from crowdml.simulation.advice import plans
-from crowdml.simulation.advice.advice import Option
+from crowdml.simulation.advice.advice import PlanOption
 from crowdml.simulation.advice.plot import draw_options
 from crowdml.simulation.advice.sentences import LEARNS, judge
 from crowdml.simulation.datasets import DIFFICULTIES, synthetic
@@ -205,7 +205,7 @@ def test_settings_that_need_more_samples_are_not_simulated() -> None:
 def test_the_verdict_is_the_share_of_what_could_be_learnt(
     low: float, high: float, verdict: str
 ) -> None:
-    option = Option("direction", 1, 1, low, 0.0, low, high, "person", 1.0, None, 1)
+    option = PlanOption("direction", 1, 1, low, 0.0, low, high, "person", 1.0, None, 1)
     assert judge(0.5, 0.1, option) == verdict
     assert verdict in LEARNS
     assert judge(0.5, 0.5, replace(option, low=0.5, high=0.5)) == "hardly"

@@ -8,7 +8,13 @@ import pytest
 from crowdml.privacy import Role
 from crowdml.protocol import Task, recommended_fields, set_fields
 from crowdml.simulation import ExpectedCrowd
-from crowdml.simulation.advice.plans import TaskVariant, own_way, plan_for, task_for, with_epsilon
+from crowdml.simulation.advice.plans import (
+    TaskVariant,
+    own_variant,
+    plan_for,
+    task_of_variant,
+    with_epsilon,
+)
 from crowdml.simulation.datasets import synthetic
 from crowdml.simulation.learning_setup import LearningSetup
 from crowdml.simulation.trial import prepare
@@ -64,12 +70,12 @@ def test_a_part_of_the_crowd_has_a_part_of_the_updates() -> None:
 
 @pytest.mark.parametrize("mechanism", ["direction", "gaussian", "laplace"])
 def test_an_option_is_the_task_that_the_recommended_fields_make(mechanism: str) -> None:
-    way, changes = TaskVariant(mechanism, 10, 2), CHANGES["heldout"] | {"optimizer.c": 3.0}
-    fields = recommended_fields(*way, devices=50)
+    variant, changes = TaskVariant(mechanism, 10, 2), CHANGES["heldout"] | {"optimizer.c": 3.0}
+    fields = recommended_fields(*variant, devices=50)
     if mechanism == "direction":
         changes = CHANGES["directions"] | {"optimizer.reach": 3.0}
     written = Task.from_toml(set_fields(set_fields(FILE, changes), fields))
-    made = task_for(task(**changes), 50, way)
+    made = task_of_variant(task(**changes), 50, variant)
     assert made.terms.collection == written.terms.collection
     assert made.terms.model == written.terms.model
     assert (made.stop, made.optimizer) == (written.stop, written.optimizer)
@@ -85,8 +91,8 @@ def test_another_epsilon_has_the_same_parts() -> None:
 
 
 def test_too_few_samples_are_no_way() -> None:
-    assert own_way(task(), CROWD) == TaskVariant("direction", 20, 1)
-    assert own_way(task(), ExpectedCrowd(50, 19)) is None
+    assert own_variant(task(), CROWD) == TaskVariant("direction", 20, 1)
+    assert own_variant(task(), ExpectedCrowd(50, 19)) is None
 
 
 def rng() -> np.random.Generator:

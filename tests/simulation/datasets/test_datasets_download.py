@@ -10,9 +10,9 @@ import pytest
 
 from crowdml.errors import CrowdmlError, InvalidInput, Unreachable
 from crowdml.simulation import ProgressBar
-from crowdml.simulation.datasets import sources
+from crowdml.simulation.datasets import dataset_files
 from crowdml.simulation.datasets.cache import cache_folder
-from crowdml.simulation.datasets.sources import MNIST, Source, read_source
+from crowdml.simulation.datasets.dataset_files import MNIST, DatasetFile, read_dataset_file
 
 CONTENT = bytes(range(256)) * 1000
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -64,8 +64,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "crowdml"
 
 
-def source(url: str) -> Source:
-    return Source("toys/toy.bin", len(CONTENT), SHA256, url)
+def source(url: str) -> DatasetFile:
+    return DatasetFile("toys/toy.bin", len(CONTENT), SHA256, url)
 
 
 def left_behind(cache: Path) -> list[Path]:
@@ -75,17 +75,17 @@ def left_behind(cache: Path) -> list[Path]:
 def test_good_file_is_kept(
     server: str, cache: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert read_source(source(f"{server}/good")) == CONTENT
+    assert read_dataset_file(source(f"{server}/good")) == CONTENT
     assert capfd.readouterr().out == ""
     assert left_behind(cache) == [cache / "toys" / "toy.bin"]
-    monkeypatch.setattr(sources, "download", None)
-    assert read_source(source(f"{server}/good")) == CONTENT
+    monkeypatch.setattr(dataset_files, "download", None)
+    assert read_dataset_file(source(f"{server}/good")) == CONTENT
 
 
 def test_damaged_cache_is_replaced(server: str, cache: Path) -> None:
     (cache / "toys").mkdir(parents=True)
     (cache / "toys" / "toy.bin").write_bytes(b"half a file")
-    assert read_source(source(f"{server}/good")) == CONTENT
+    assert read_dataset_file(source(f"{server}/good")) == CONTENT
     assert (cache / "toys" / "toy.bin").read_bytes() == CONTENT
 
 
@@ -102,7 +102,7 @@ def test_anything_else_leaves_nothing(
     server: str, cache: Path, path: str, kind: type[CrowdmlError], reason: str
 ) -> None:
     with pytest.raises(kind, match=reason) as caught:
-        read_source(source(f"{server}/{path}"))
+        read_dataset_file(source(f"{server}/{path}"))
     assert "try again, or set CROWDML_DATA to a folder that has toys/toy.bin" in str(caught.value)
     assert left_behind(cache) == []
 
@@ -111,7 +111,7 @@ def test_server_down(cache: Path) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
         port = http.server_port
     with pytest.raises(Unreachable, match=r"could not be downloaded .* set CROWDML_DATA"):
-        read_source(source(f"http://127.0.0.1:{port}/good"))
+        read_dataset_file(source(f"http://127.0.0.1:{port}/good"))
     assert left_behind(cache) == []
 
 
@@ -121,34 +121,34 @@ def test_user_interrupts(server: str, cache: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(ProgressBar, "__call__", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        read_source(source(f"{server}/good"))
+        read_dataset_file(source(f"{server}/good"))
     assert left_behind(cache) == []
 
 
 def test_cache_that_cannot_be_written(server: str, cache: Path) -> None:
     cache.write_text("a file where the folder should be")
     with pytest.raises(Unreachable, match="could not be downloaded to"):
-        read_source(source(f"{server}/good"))
+        read_dataset_file(source(f"{server}/good"))
 
 
 def test_not_public(cache: Path) -> None:
     with pytest.raises(InvalidInput, match=f"cannot be downloaded. Set CROWDML_DATA .* {SHA256}"):
-        read_source(Source("toys/toy.bin", len(CONTENT), SHA256))
+        read_dataset_file(DatasetFile("toys/toy.bin", len(CONTENT), SHA256))
 
 
 def test_folder_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CROWDML_DATA", str(tmp_path))
-    public, private = source("http://127.0.0.1:9/"), Source("toys/toy.bin", 3, SHA256)
+    public, private = source("http://127.0.0.1:9/"), DatasetFile("toys/toy.bin", 3, SHA256)
     with pytest.raises(InvalidInput, match="Put it there, or unset CROWDML_DATA to download it"):
-        read_source(public)
+        read_dataset_file(public)
     with pytest.raises(InvalidInput, match="Put it there, since it is not public anywhere"):
-        read_source(private)
+        read_dataset_file(private)
     (tmp_path / "toys").mkdir()
     (tmp_path / "toys" / "toy.bin").write_bytes(CONTENT[1:])
     with pytest.raises(InvalidInput, match=r"toy.bin must have the SHA-256 .* Replace it"):
-        read_source(public)
+        read_dataset_file(public)
     (tmp_path / "toys" / "toy.bin").write_bytes(CONTENT)
-    assert read_source(public) == CONTENT
+    assert read_dataset_file(public) == CONTENT
 
 
 def test_cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -162,4 +162,4 @@ def test_addresses() -> None:
     for mnist in MNIST.values():
         assert mnist.url is not None
         assert mnist.url.startswith("https://")
-        assert mnist.url.endswith(mnist.file)
+        assert mnist.url.endswith(mnist.path)

@@ -11,8 +11,8 @@ from crowdml.errors import InvalidInput
 from crowdml.simulation.datasets import Dataset, images, load_activity, load_dataset
 from crowdml.simulation.datasets.activity import load_extrasensory
 from crowdml.simulation.datasets.air import load_air
+from crowdml.simulation.datasets.dataset_files import AIR, CIFAR10, EXTRASENSORY, MNIST
 from crowdml.simulation.datasets.images import load_cifar10, load_mnist
-from crowdml.simulation.datasets.sources import AIR, CIFAR10, EXTRASENSORY, MNIST
 from tests.simulation.datasets.test_datasets import check_dataset
 
 REPOSITORY = Path(__file__).parents[3]
@@ -61,8 +61,8 @@ def test_checksums_and_sizes_match_the_folder() -> None:
     lines = (FOLDER / "SHA256SUMS").read_text().splitlines()
     checksums = {file.lstrip("*"): checksum for checksum, file in map(str.split, lines)}
     for source in SOURCES:
-        assert checksums[source.file] == source.sha256
-        assert (FOLDER / source.file).stat().st_size == source.n_bytes
+        assert checksums[source.path] == source.sha256
+        assert (FOLDER / source.path).stat().st_size == source.n_bytes
 
 
 def test_mnist(mnist: Dataset) -> None:
@@ -144,7 +144,7 @@ def test_names_and_damage(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(InvalidInput, match="Put it there"):
         load_dataset(name)
     for source in SOURCES:
-        (tmp_path / source.file).parent.mkdir(exist_ok=True)
-        (tmp_path / source.file).write_bytes(b"damaged")
+        (tmp_path / source.path).parent.mkdir(exist_ok=True)
+        (tmp_path / source.path).write_bytes(b"damaged")
     with pytest.raises(InvalidInput, match="must have the SHA-256 checksum"):
         load_dataset(name)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from crowdml.errors import InvalidInput
-from crowdml.pilot import check_size, read_pilot, reading
+from crowdml.pilot import check_size, pilot_file, read_pilot
 from crowdml.pilot.rows import PilotRows, read_rows
 
 HEADER = "temperature [°C],humidity (%),vote,person"
@@ -184,11 +184,11 @@ def test_too_few_rows_and_no_columns() -> None:
 def test_a_file_that_is_too_large_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidInput, match="at most 10 MB, found 11 MB"):
         check_size(11_000_000, "a.csv", 10_000_000)
-    monkeypatch.setattr(reading, "MOST_ROWS", 20)
+    monkeypatch.setattr(pilot_file, "MOST_ROWS", 20)
     lines = [HEADER, *ROWS, "not, to be read"]
     with pytest.raises(InvalidInput, match="at most 20 rows, found more"):
         rows_of(lines)
-    monkeypatch.setattr(reading, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(pilot_file, "MOST_BYTES", 10_000)
     packed = io.BytesIO()
     np.savez_compressed(packed, x=np.zeros((1000, 10)), y=np.zeros(1000))
     assert len(packed.getvalue()) < 10_000

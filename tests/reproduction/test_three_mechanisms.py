@@ -5,13 +5,18 @@ from pathlib import Path
 import pytest
 
 from crowdml.reproduction import reproduce, write_report
-from crowdml.reproduction.beyond import BATCHES, EPSILONS, DatasetResults, go_beyond
+from crowdml.reproduction.three_mechanisms import (
+    BATCHES,
+    EPSILONS,
+    DatasetResults,
+    compare_mechanisms,
+)
 from crowdml.simulation import load_digits
 
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, DatasetResults]:
-    return go_beyond(lambda name: load_digits(), trials=1)
+    return compare_mechanisms(lambda name: load_digits(), trials=1)
 
 
 def test_every_mechanism_batch_and_epsilon(found: dict[str, DatasetResults]) -> None:

@@ -7,7 +7,7 @@ import msgspec
 from crowdml.protocol import Features, Terms
 
 
-class About(msgspec.Struct, frozen=True, kw_only=True):
+class ModelDescription(msgspec.Struct, frozen=True, kw_only=True):
     """Describe which task learnt the model, how features are read, and what was promised to whom.
 
     Args:
@@ -46,7 +46,7 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
     unit: Literal["person", "reading", "sample"]
 
     @classmethod
-    def of(cls, terms: Terms, terms_sha256: str, version: int) -> "About":
+    def of(cls, terms: Terms, terms_sha256: str, version: int) -> "ModelDescription":
         promise = terms.promise
         return cls(
             task=terms.task,

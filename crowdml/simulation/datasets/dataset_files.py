@@ -11,24 +11,24 @@ from crowdml.simulation.datasets.download import download
 
 
 @dataclass(frozen=True)
-class Source:
+class DatasetFile:
     """Describe a file whose bytes never change.
 
     Args:
-        file: Its path inside the data folder.
+        path: Its path inside the data folder.
         url: The public address of exactly this file, if there is one.
     """
 
-    file: str
+    path: str
     n_bytes: int
     sha256: str
     url: str | None = None
 
 
-def _mnist(name: str, n_bytes: int, sha256: str) -> Source:
+def _mnist(name: str, n_bytes: int, sha256: str) -> DatasetFile:
     file = f"{name}-ubyte.gz"
     url = f"https://ossci-datasets.s3.amazonaws.com/mnist/{file}"
-    return Source(f"mnist/{file}", n_bytes, sha256, url)
+    return DatasetFile(f"mnist/{file}", n_bytes, sha256, url)
 
 
 MNIST = {
@@ -55,24 +55,24 @@ MNIST = {
 }
 
 # The files below were computed from public data, but are not public themselves.
-CIFAR10 = Source(
+CIFAR10 = DatasetFile(
     "cifar10_cnn_pca100.npz",
     11_192_015,
     "21ac1efc9fea0dc45bcf7d0e2586feaeeb4e0dd88415f69d35a3911bd0b31203",
 )
-EXTRASENSORY = Source(
+EXTRASENSORY = DatasetFile(
     "activity_extrasensory.npz",
     3_102_294,
     "994aa12ed5231a3c80b116e71146423794427370f4c469307a74f4fa64065b6b",
 )
-AIR = Source(
+AIR = DatasetFile(
     "air_beijing_3h.npz",
     2_499_122,
     "10adf8934cfb7345d89685a980996d11b5e87a0f31e4a8ec4cd375bce853b3c8",
 )
 
 
-def read_source(source: Source) -> bytes:
+def read_dataset_file(file: DatasetFile) -> bytes:
     """Read and verify a file: from the folder CROWDML_DATA if set, else cached or downloaded.
 
     Raises:
@@ -81,45 +81,45 @@ def read_source(source: Source) -> bytes:
     """
     folder = os.environ.get("CROWDML_DATA")
     if folder:
-        return _read_from_folder(source, Path(folder))
-    path = cache_folder() / source.file
+        return _read_from_folder(file, Path(folder))
+    path = cache_folder() / file.path
     if path.is_file():
         content = path.read_bytes()
-        if hashlib.sha256(content).hexdigest() == source.sha256:
+        if hashlib.sha256(content).hexdigest() == file.sha256:
             return content
-    if source.url is None:
+    if file.url is None:
         raise InvalidInput(
-            f"{source.file} is not public anywhere, so it cannot be downloaded. Set CROWDML_DATA "
-            f"to a folder that has it (SHA-256 {source.sha256})."
+            f"{file.path} is not public anywhere, so it cannot be downloaded. Set CROWDML_DATA "
+            f"to a folder that has it (SHA-256 {file.sha256})."
         )
     try:
-        download(source.url, path, source.sha256, source.n_bytes)
+        download(file.url, path, file.sha256, file.n_bytes)
     except CrowdmlError as error:
         kind = Unreachable if isinstance(error, Unreachable) else InvalidInput
         raise kind(
             f"{error} Connect to the internet and try again, or set CROWDML_DATA to a folder "
-            f"that has {source.file}."
+            f"that has {file.path}."
         ) from error
     return path.read_bytes()
 
 
-def _read_from_folder(source: Source, folder: Path) -> bytes:
+def _read_from_folder(file: DatasetFile, folder: Path) -> bytes:
     try:
-        content = (folder / source.file).read_bytes()
+        content = (folder / file.path).read_bytes()
     except OSError as error:
         otherwise = (
             "or unset CROWDML_DATA to download it"
-            if source.url
+            if file.url
             else "since it is not public anywhere and cannot be downloaded"
         )
         raise InvalidInput(
-            f"CROWDML_DATA is {folder}, where {source.file} cannot be read ({error.strerror}). "
+            f"CROWDML_DATA is {folder}, where {file.path} cannot be read ({error.strerror}). "
             f"Put it there, {otherwise}."
         ) from error
     found = hashlib.sha256(content).hexdigest()
-    if found != source.sha256:
+    if found != file.sha256:
         raise InvalidInput(
-            f"{folder / source.file} must have the SHA-256 checksum {source.sha256}, "
+            f"{folder / file.path} must have the SHA-256 checksum {file.sha256}, "
             f"found {found}. Replace it by the original."
         )
     return content

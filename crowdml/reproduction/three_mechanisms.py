@@ -53,7 +53,7 @@ class DatasetResults(msgspec.Struct, frozen=True):
         return next(r.mean for r in self.rows if (r.mechanism, r.batch, r.epsilon) == wanted)
 
 
-def go_beyond(
+def compare_mechanisms(
     load: Callable[[str], Dataset],
     trials: int,
     seed: int = 0,

@@ -13,7 +13,7 @@ from crowdml.types import Array
 PERSON_HEADERS = ("person", "user")
 
 
-def read_samples(path: Path) -> tuple[Array, npt.NDArray[Any], npt.NDArray[Any] | None]:
+def read_csv_samples(path: Path) -> tuple[Array, npt.NDArray[Any], npt.NDArray[Any] | None]:
     """Read features, the last column as numbers or text, and the person of each line, if given."""
     table = read_table(path)
     owner = next((name for name in table.columns if name.lower() in PERSON_HEADERS), None)
