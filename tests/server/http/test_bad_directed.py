@@ -160,7 +160,8 @@ def test_the_number_of_another_device(bench: Bench, person: Person) -> None:
     terms, n_sent = terms_hash(PEOPLE.terms.text), 0
     for number in range(1, 10):
         mine, theirs = (
-            ROLES.role_of(CheckinKey(terms, name, number)) for name in (person.name, someone["device"])
+            ROLES.role_of(CheckinKey(terms, name, number))
+            for name in (person.name, someone["device"])
         )
         reply = bench.check_in(person.body(number), "people", someone["token"])
         in_order = mine is Role.TRAIN or 2 * n_sent >= number - 1
