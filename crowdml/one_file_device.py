@@ -90,7 +90,7 @@ PRIVATE_UP_TO = 20  # a larger ε protects nobody
 LEVELS = {0.1: "very strong", 1: "strong", 4: "moderate", 10: "weak", PRIVATE_UP_TO: "very weak"}
 SLOT = 0.05  # seconds: a check-in is sent `Terms.slots` of these after its check-out
 STEPS_OF_SLOT, STEPS_OF_SAMPLE = 100_000, 20  # products in a slot; to read and delete a sample
-FINEST, SMALLEST = 2**16, 2.0**-500  # of whole numbers, and of a gradient that is not all zeros
+LARGEST_WHOLE, SMALLEST_GRADIENT = 2**16, 2.0**-500  # smaller gradients are rounded to 0
 SMALLEST_VALUE = 2.0**-60  # what is smaller in a sample counts as 0
 SMALLEST_EXPONENT = -60.0
 LONGEST_PAUSE, LONGEST_WAIT = 300.0, 3600.0  # seconds: the device chooses, the server asks for
@@ -338,11 +338,12 @@ def in_whole_numbers(u: list[float]) -> tuple[list[float], float]:
     some samples make them and others do not. So small values are dropped by comparisons alone.
     """
     top = max(map(abs, u))
-    sound = SMALLEST <= top < math.inf
-    least, top = (top / (4 * FINEST), top) if sound else (math.nan, 1.0)  # nothing reaches nan
+    sound = SMALLEST_GRADIENT <= top < math.inf
+    # No number reaches nan.
+    least, top = (top / (4 * LARGEST_WHOLE), top) if sound else (math.nan, 1.0)
     kept = [value if abs(value) >= least else 0.0 for value in u]
-    whole = [float(math.floor(value / top * FINEST + 0.5)) for value in kept]
-    return whole, top / FINEST * math.sqrt(sum(map(mul, whole, whole)))
+    whole = [float(math.floor(value / top * LARGEST_WHOLE + 0.5)) for value in kept]
+    return whole, top / LARGEST_WHOLE * math.sqrt(sum(map(mul, whole, whole)))
 
 
 def direction(terms: Terms, place: str, u: list[float]) -> int:

@@ -13,7 +13,7 @@ export { forYou, sharesOverTime } from "./for_you.js";
 export { Ledger, lossOf, wholeLossOf } from "./ledger.js";
 export { Loss } from "./loss.js";
 export { MECHANISMS, eventKindOf } from "./mechanisms/index.js";
-export { Minibatch, choose } from "./minibatch.js";
+export { Minibatch, chooseRows } from "./minibatch.js";
 export { MODELS } from "./models/index.js";
 export { Outcome } from "./outcome.js";
 export { phrase, write } from "./phrase.js";

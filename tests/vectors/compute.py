@@ -30,11 +30,11 @@ from crowdml.privacy import (
     DirectionEvent,
     DirectionMechanism,
     Ledger,
-    Levels,
     Limits,
     Loss,
     MinibatchPart,
     NoiseEvent,
+    NoiseLevels,
     NoiseMechanism,
     Release,
     Role,
@@ -243,7 +243,9 @@ def roles(case: Case) -> Case:
 
 
 def noisy(case: Case) -> Case:
-    levels = Levels(*(float(case["levels"][name]) for name in ("gradient", "errors", "labels")))
+    levels = NoiseLevels(
+        *(float(case["levels"][name]) for name in ("gradient", "errors", "labels"))
+    )
     mechanism = NoiseMechanism(
         law={"laplace": LAPLACE, "gaussian": GAUSSIAN}[case["law"]],
         levels=levels,
