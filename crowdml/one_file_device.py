@@ -91,7 +91,7 @@ PRIVATE_UP_TO = 20  # a larger ε protects nobody
 LEVELS = {0.1: "very strong", 1: "strong", 4: "moderate", 10: "weak", PRIVATE_UP_TO: "very weak"}
 SLOT = 0.05  # seconds: a check-in is sent `Terms.slots` of these after its check-out
 STEPS_OF_SLOT, STEPS_OF_SAMPLE = 100_000, 20  # products in a slot; to read and delete a sample
-LARGEST_WHOLE, SMALLEST_GRADIENT = 2**16, 2.0**-500  # of a gradient that is not zero
+LARGEST_WHOLE, SMALLEST_GRADIENT = 2**16, 2.0**-500  # smaller gradients are rounded to 0
 SMALLEST_VALUE = 2.0**-60  # what is smaller in a sample counts as 0
 SMALLEST_EXPONENT = -60.0
 LONGEST_PAUSE, LONGEST_WAIT = 300.0, 3600.0  # seconds: the device chooses, the server asks for
@@ -340,7 +340,7 @@ def in_whole_numbers(u: list[float]) -> tuple[list[float], float]:
     """
     top = max(map(abs, u))
     sound = SMALLEST_GRADIENT <= top < math.inf
-    # Nothing reaches nan.
+    # No number reaches nan.
     least, top = (top / (4 * LARGEST_WHOLE), top) if sound else (math.nan, 1.0)
     kept = [value if abs(value) >= least else 0.0 for value in u]
     whole = [float(math.floor(value / top * LARGEST_WHOLE + 0.5)) for value in kept]

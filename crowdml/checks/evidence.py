@@ -57,7 +57,7 @@ def concentrated(p: float, q: float) -> float:
 
 
 @dataclass(frozen=True)
-class Event:
+class ScoreEvent:
     """Define an event: scores of at least `high` speak for a, of at most `low` for b; or None."""
 
     high: float | None
@@ -170,7 +170,7 @@ def lower_bound_of_numbers(
     )
 
 
-def _best_events(a: Array, b: Array, measure: Measure) -> list[Event]:
+def _best_events(a: Array, b: Array, measure: Measure) -> list[ScoreEvent]:
     """Find the events that prove most for a, for b, and for both together.
 
     That is, here and now, which favours frequent events; and if the rest of the sample were to
@@ -179,15 +179,15 @@ def _best_events(a: Array, b: Array, measure: Measure) -> list[Event]:
     thresholds = np.unique(
         np.quantile(np.concatenate([a, b]), np.linspace(0.005, 0.995, 199), method="nearest")
     ).tolist()
-    events: list[Event] = []
+    events: list[ScoreEvent] = []
     for level, repeated in ((TENTATIVE, 1), (FALSE_ALARM, CHOOSING - 1)):
 
-        def proved(event: Event, level: float = level, repeated: int = repeated) -> float:
+        def proved(event: ScoreEvent, level: float = level, repeated: int = repeated) -> float:
             return event.proves(a, b, measure, level, repeated)
 
-        high = max((Event(each, None) for each in thresholds), key=proved)
-        low = max((Event(None, each) for each in thresholds), key=proved)
-        events += [high, low, Event(high.high, low.low)]
+        high = max((ScoreEvent(each, None) for each in thresholds), key=proved)
+        low = max((ScoreEvent(None, each) for each in thresholds), key=proved)
+        events += [high, low, ScoreEvent(high.high, low.low)]
     return events
 
 

@@ -118,8 +118,8 @@ def check_mechanism(
     _check_event(case)
     _check_round_trip(case)
     _check_own_event(case)
-    _check_readings(case, last=False, length=0.5)
-    _check_readings(case, last=True, length=3.0)
+    _check_estimates(case, last=False, length=0.5)
+    _check_estimates(case, last=True, length=3.0)
 
 
 def _check_event(case: MechanismCase) -> None:
@@ -199,7 +199,7 @@ def _check_own_event(case: MechanismCase) -> None:
         raise AssertionError(f"{other} must be rejected where {own} is the check-in's own.")
 
 
-def _check_readings(case: MechanismCase, last: bool, length: float) -> None:
+def _check_estimates(case: MechanismCase, last: bool, length: float) -> None:
     """Check that estimates are right on average over many devices, and as noisy as stated.
 
     Args:

@@ -43,7 +43,7 @@ def run_crowd(
     folder: Path,
     accept_no_privacy: bool,
     start: float,
-    reports: "Queue[Epsilons]",
+    spent_queue: "Queue[Epsilons]",
 ) -> None:
     """Let every member join at its time, feed it its samples, and report its ledger.
 
@@ -71,10 +71,10 @@ def run_crowd(
             continue
         label = device.terms.target.labels[int(member.y[k])]
         if device.add(member.x[k], label) is Outcome.CHECKED_IN:
-            reports.put(_spent(device))
+            spent_queue.put(_spent(device))
     for device in devices.values():
         if device.flush(seconds=10.0) is Outcome.CHECKED_IN:
-            reports.put(_spent(device))
+            spent_queue.put(_spent(device))
         device.close()
 
 

@@ -106,16 +106,16 @@ def run_demo(
         portal = f"{url}/tasks/{task.name}"
         console.print(f"watch it learn: {portal}  (a self-signed certificate: the browser warns)")
         progress = Progress(task, portal, guess_error(data), pilot_error(task, data))
-        reports: multiprocessing.Queue[Epsilons] = multiprocessing.get_context("spawn").Queue()
+        spent_queue: multiprocessing.Queue[Epsilons] = multiprocessing.get_context("spawn").Queue()
         begins = time.time() + 1.0
         arguments = (
             url, task.name, fingerprint, demo.folder / "devices",
-            not task.terms.private, begins, reports,
+            not task.terms.private, begins, spent_queue,
         )  # fmt: skip
         shares = [members[i::PROCESSES] for i in range(PROCESSES)]
         with show_live(progress, console), _processes(shares, arguments) as running:
             progress.central_error = central_error(task, data)
-            _watch(progress, running, reports, server, data, console)
+            _watch(progress, running, spent_queue, server, data, console)
         result = result_of(demo.folder / f"{demo.task}.npz", data, progress, server)
         show(result, portal)
         return result
@@ -178,7 +178,7 @@ def _processes(
 def _watch(
     progress: Progress,
     running: list[multiprocessing.process.BaseProcess],
-    reports: "multiprocessing.Queue[Epsilons]",
+    spent_queue: "multiprocessing.Queue[Epsilons]",
     server: Observer,
     data: Dataset,
     console: Console,
@@ -190,7 +190,7 @@ def _watch(
         progress.statistics = server.statistics()
         if model := server.model():
             progress.errors.append(float(mistakes(data, model).mean()))
-        _collect(progress, reports)
+        _collect(progress, spent_queue)
         if not console.is_terminal and time.monotonic() - said > 5:
             console.print(line(progress))
             said = time.monotonic()
@@ -199,17 +199,17 @@ def _watch(
         time.sleep(0.25)
     for process in running:
         process.join(20)
-    _collect(progress, reports)
+    _collect(progress, spent_queue)
     failed = [process for process in running if process.exitcode]
     if failed:
         raise CrowdmlError(f"{len(failed)} of {len(running)} crowd processes failed; see above.")
 
 
-def _collect(progress: Progress, reports: "multiprocessing.Queue[Epsilons]") -> None:
+def _collect(progress: Progress, spent_queue: "multiprocessing.Queue[Epsilons]") -> None:
     while True:
         try:
-            report = reports.get(timeout=0.01)
+            spent = spent_queue.get(timeout=0.01)
         except queue.Empty:
             return
-        progress.per_sample = max(progress.per_sample, report.per_sample)
-        progress.per_person = max(progress.per_person, report.per_person)
+        progress.per_sample = max(progress.per_sample, spent.per_sample)
+        progress.per_person = max(progress.per_person, spent.per_person)

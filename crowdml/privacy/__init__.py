@@ -24,7 +24,7 @@ from crowdml.privacy.loss import PRIVATE_UP_TO, Loss, Unit, within
 from crowdml.privacy.mechanism import CheckinEstimates, ErrorCountLaw, Implausible, Mechanism
 from crowdml.privacy.minibatch import MinibatchView
 from crowdml.privacy.noise import (
-    Levels,
+    NoiseLevels,
     NoiseMechanism,
     NoisePayload,
     choose_grid,
@@ -62,13 +62,13 @@ __all__ = [
     "Implausible",
     "Law",
     "Ledger",
-    "Levels",
     "Limits",
     "Loss",
     "Mechanism",
     "MinibatchPart",
     "MinibatchView",
     "NoiseEvent",
+    "NoiseLevels",
     "NoiseMechanism",
     "NoisePayload",
     "NoiseSource",

@@ -127,7 +127,7 @@ class NoiseEvent(msgspec.Struct, frozen=True, tag="noise"):
         )
 
 
-SENT = {
+ROLE_PHRASES = {
     Role.TRAIN: Phrase("a direction for the model"),
     Role.EVALUATE: Phrase("right or wrong about one sample"),
     Role.COUNT: Phrase("the answer of one sample"),
@@ -160,4 +160,4 @@ class DirectionEvent(msgspec.Struct, frozen=True, tag="direction"):
 
     @property
     def phrase(self) -> Phrase:
-        return SENT[self.role]
+        return ROLE_PHRASES[self.role]

@@ -181,7 +181,7 @@ class Mechanism(Protocol):
         return {}
 
     @property
-    def effort(self) -> int:
+    def operations(self) -> int:
         """Return about how many operations a device needs to hide one gradient: a public number.
 
         An operation is one multiplication and one addition. The time slot of a check-in grows with

@@ -29,13 +29,13 @@ class MinibatchView(Protocol):
         """Average the gradients of these samples, each shrunk to `clip` in this norm first."""
 
 
-def choose(n_samples: int, n_chosen: int, chance: RandomIndex) -> Flags:
+def choose_rows(n_samples: int, n_chosen: int, chance: RandomIndex) -> Flags:
     """Choose `n_chosen` of `n_samples` samples at random, all choices equally likely.
 
     Paper: Remark 2 of Section III-B.
 
     >>> from crowdml.privacy.chance import SystemChance
-    >>> int(choose(10, 3, SystemChance()).sum())
+    >>> int(choose_rows(10, 3, SystemChance()).sum())
     3
     """
     order = np.arange(n_samples)

@@ -197,7 +197,7 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         cause, so that the time of a check-in does not depend on the samples.
         """
         samples = self.collection.buffer * (self.make_model().size + STEPS_OF_SAMPLE)
-        steps = self.mechanism().effort + 2 * samples
+        steps = self.mechanism().operations + 2 * samples
         return -(-steps // STEPS_OF_SLOT)
 
     def checkins_within(self, epsilon: float) -> int:

@@ -19,7 +19,7 @@ export { checkinKeyOf } from "./privacy/checkin_key.js";
 export { boundFeatures, checkTarget, targetOf } from "./privacy/features.js";
 export { Ledger, lossOf, wholeLossOf } from "./privacy/ledger.js";
 export { Loss } from "./privacy/loss.js";
-export { Minibatch, choose } from "./privacy/minibatch.js";
+export { Minibatch, chooseRows } from "./privacy/minibatch.js";
 export { makeFeatures } from "./protocol/columns.js";
 export { startPhrase } from "./protocol/start.js";
 export { Terms, termsHash } from "./protocol/terms.js";

@@ -14,7 +14,7 @@ from scipy.stats import ks_2samp
 
 from crowdml.models import Huber, Minibatch
 from crowdml.privacy import CheckinKey, Choice, DirectionMechanism, best_closest
-from crowdml.privacy.direction.codebook import MEAN, VARIANCE
+from crowdml.privacy.direction.codebook import CODE_MEAN, CODE_VARIANCE
 from crowdml.simulation import Dataset, Learning, learn
 from crowdml.simulation.fold import fold_slowly
 from crowdml.simulation.schedule.undelayed import one_by_one
@@ -94,7 +94,7 @@ def in_one_number(k: int, epsilon: float, codebooks: int = 2000) -> float:
     """Return what is read of a gradient in one number of any model, in units of its length."""
     choice = Choice(k, best_closest(k, epsilon), epsilon)
     ones = np.random.default_rng(k).binomial(8, 0.5, (codebooks, k))
-    values = -np.sort(-(ones - MEAN) / VARIANCE**0.5, axis=1)
+    values = -np.sort(-(ones - CODE_MEAN) / CODE_VARIANCE**0.5, axis=1)
     close, others = values[:, : choice.t].mean(), values[:, choice.t :].mean()
     return float((choice.p * close + (1 - choice.p) * others) / choice.pull)
 

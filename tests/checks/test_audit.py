@@ -278,12 +278,12 @@ def test_finds_the_coin_of_fewer_numbers(
 @RESPONSE
 def test_finds_the_truth_sent_too_often(role: Role, monkeypatch: pytest.MonkeyPatch) -> None:
     """Send the truth unchanged one time in two."""
-    right = DirectionMechanism._respond
+    right = DirectionMechanism._randomized_response
 
     def respond(truth: int, choice: Choice, chance: Chance) -> int:
         return truth if chance.below(2) == 0 else right(truth, choice, chance)
 
-    monkeypatch.setattr(DirectionMechanism, "_respond", staticmethod(respond))
+    monkeypatch.setattr(DirectionMechanism, "_randomized_response", staticmethod(respond))
     assert found(4.0, role, 12_000).broken
     assert found(4.0, Role.TRAIN, 2000).passed
 

@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from crowdml.checks.evidence import (
-    Event,
     Measure,
+    ScoreEvent,
     binomial_bounds,
     concentrated,
     lower_bound,
@@ -114,10 +114,12 @@ def test_the_claimed_law_scores_numbers_too() -> None:
 
 @pytest.mark.parametrize(("p", "q"), [(0.75, 0.25), (0.5, 0.5), (0.9, 0.05)])
 @pytest.mark.parametrize("measure", [pure, concentrated])
-@pytest.mark.parametrize("event", [Event(0.5, None), Event(None, 0.5), Event(0.5, 0.5)])
+@pytest.mark.parametrize(
+    "event", [ScoreEvent(0.5, None), ScoreEvent(None, 0.5), ScoreEvent(0.5, 0.5)]
+)
 @pytest.mark.parametrize("false_alarm", [0.3, 0.01])
 def test_false_alarms_are_as_rare_as_stated(
-    p: float, q: float, measure: Measure, event: Event, false_alarm: float
+    p: float, q: float, measure: Measure, event: ScoreEvent, false_alarm: float
 ) -> None:
     """Sum over every outcome of two binomial laws, with no sampling.
 
@@ -134,9 +136,9 @@ def test_false_alarms_are_as_rare_as_stated(
 
 def test_two_halves_prove_more_than_one() -> None:
     a, b = answers(0.9, 2000), answers(0.1, 2000)
-    one = [Event(0.5, None), Event(None, 0.5)]
+    one = [ScoreEvent(0.5, None), ScoreEvent(None, 0.5)]
     alone = max(event.proves(a, b, pure, 1e-9) for event in one)
-    assert Event(0.5, 0.5).proves(a, b, pure, 1e-9) > alone + 0.05
+    assert ScoreEvent(0.5, 0.5).proves(a, b, pure, 1e-9) > alone + 0.05
 
 
 def test_numbers_are_scored_by_how_often_they_are_seen() -> None:

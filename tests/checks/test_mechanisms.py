@@ -22,10 +22,10 @@ from crowdml.privacy import (
     DirectionPayload,
     Implausible,
     Law,
-    Levels,
     Loss,
     Mechanism,
     NoiseEvent,
+    NoiseLevels,
     NoiseMechanism,
     NoisePayload,
     Role,
@@ -45,7 +45,7 @@ def direction(epsilon: float = 4.0, k: int = 256, n_classes: int = 3, **more: An
 
 def noise(law: Law, level: float = 0.7, n_classes: int = 3, **more: Any) -> Any:
     fields: dict[str, Any] = {"clip": 2.0, "size": SIZE, "batch": BATCH, "buffer": BUFFER} | more
-    levels = Levels(level, 0.7 * level, 0.5 * level if n_classes else 0.0)
+    levels = NoiseLevels(level, 0.7 * level, 0.5 * level if n_classes else 0.0)
     delta = 0.0 if law.pure else 1e-6
     return NoiseMechanism(law, levels, n_classes=n_classes, delta=delta, **fields)
 

@@ -110,7 +110,7 @@ def test_from_sqlite_to_postgresql_and_back(tmp_path: Path) -> None:
     with running_postgres() as postgres:
         middle = postgres.make("crowd")
         assert restore(middle, tmp_path / "one") == contents
-        with closing(open_database(middle)) as database, database.snapshot() as rows:
+        with closing(open_database(middle)) as database, database.consistent_read() as rows:
             count = sa.select(sa.func.count()).select_from(schema.tasks)
             assert rows.execute(count).scalar() == 2
             # New ids follow those that were restored; a copy under way sees none of them.

@@ -15,7 +15,7 @@ from crowdml.privacy import (
     LAPLACE,
     CheckinKey,
     Law,
-    Levels,
+    NoiseLevels,
     NoiseMechanism,
     bound_features,
 )
@@ -28,7 +28,7 @@ from tests.privacy.law import (
 )
 from tests.privacy.spy import Spy
 
-LEVELS = Levels(gradient=0.7, errors=0.3, labels=0.13)
+LEVELS = NoiseLevels(gradient=0.7, errors=0.3, labels=0.13)
 ROUNDING = 1 + 1e-9
 PLACE = CheckinKey("00" * 32, "ana", 1)
 LAW = pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN], ids=lambda law: law.name)

@@ -5,7 +5,7 @@ from itertools import product
 from typing import cast
 
 from crowdml.privacy import CheckinEstimates, Implausible, Mechanism
-from crowdml.privacy.minibatch import choose
+from crowdml.privacy.minibatch import choose_rows
 
 
 class Drawn:
@@ -23,7 +23,7 @@ class Drawn:
 def test_all_choices_of_samples_are_equally_likely() -> None:
     """Choose two of four over all draws: each of the six pairs comes twice."""
     pairs = Counter(
-        tuple(choose(4, 2, Drawn(*draws)).nonzero()[0].tolist())
+        tuple(choose_rows(4, 2, Drawn(*draws)).nonzero()[0].tolist())
         for draws in product(range(4), range(3))
     )
     assert pairs == dict.fromkeys([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)], 2)

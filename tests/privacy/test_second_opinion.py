@@ -26,7 +26,7 @@ from crowdml.privacy import (
     DirectionEvent,
     Law,
     Ledger,
-    Levels,
+    NoiseLevels,
     NoiseMechanism,
     Role,
 )
@@ -52,7 +52,7 @@ def exact(event: DpEvent, relation: NeighboringRelation, delta: float = TOO_RARE
 
 def noise(law: Law, level: float) -> NoiseMechanism:
     delta = 0.0 if law.pure else DELTA
-    return NoiseMechanism(law, Levels(level, level / 2, 0), clip=1.0, size=1, delta=delta)
+    return NoiseMechanism(law, NoiseLevels(level, level / 2, 0), clip=1.0, size=1, delta=delta)
 
 
 @pytest.mark.parametrize("checkins", [1, 7])

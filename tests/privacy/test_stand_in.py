@@ -6,14 +6,14 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from crowdml.privacy import LAPLACE, Choice, DirectionMechanism, Levels, Loss, NoiseMechanism
+from crowdml.privacy import LAPLACE, Choice, DirectionMechanism, Loss, NoiseLevels, NoiseMechanism
 from crowdml.privacy.direction.stand_in import draw_pulls
 from crowdml.privacy.stand_in import StandIn
 from crowdml.types import Array, Ints
 
 DIRECTED = DirectionMechanism(4.0, 256, 20, size=40, batch=2)
 """A mechanism with enough parameters for one codeword to stand for all."""
-NOISY = NoiseMechanism(LAPLACE, Levels(0.5, 0.25, 0.125), clip=2.0, size=3, n_classes=2)
+NOISY = NoiseMechanism(LAPLACE, NoiseLevels(0.5, 0.25, 0.125), clip=2.0, size=3, n_classes=2)
 
 
 class Fixed:

@@ -17,7 +17,7 @@ import tests.vectors
 from crowdml.device.personal_accuracy import count_right
 from crowdml.models import MODELS, Minibatch
 from crowdml.privacy import CheckinKey, Codebook, DirectionMechanism, SystemChance, bound_features
-from crowdml.privacy.direction.codebook import FINEST, in_whole_numbers
+from crowdml.privacy.direction.codebook import LARGEST_WHOLE, in_whole_numbers
 from crowdml.privacy.features import check_target
 from crowdml.types import Array
 
@@ -106,7 +106,7 @@ def test_both_sides_of_a_pair_are_the_same_work(
         (whole,), steps = watch(case, monkeypatch)
         monkeypatch.undo()
         assert (whole == np.round(whole)).all()
-        assert (np.abs(whole) <= FINEST).all()
+        assert (np.abs(whole) <= LARGEST_WHOLE).all()
         assert set(slow) <= ({"add", "multiply"} if case["regularization"] else set())
         assert steps["vecdot __call__"] > 16
         done.append(steps)
@@ -130,7 +130,7 @@ def test_rounding_loses_little(size: int) -> None:
     """Check that each number loses at most half of 2⁻¹⁶ of the largest number."""
     u = np.random.default_rng(size).normal(size=size) * 1e-9
     whole, length = in_whole_numbers(u)
-    unit = np.abs(u).max() / FINEST
+    unit = np.abs(u).max() / LARGEST_WHOLE
     assert np.abs(u - unit * whole).max() <= 0.5 * unit * (1 + 1e-9)
     assert length == pytest.approx(np.linalg.norm(u), rel=1e-4)
 
@@ -138,7 +138,7 @@ def test_rounding_loses_little(size: int) -> None:
 def test_scores_are_exact() -> None:
     """Check exact scores where all numbers are as large as possible and a codeword is long."""
     size = 30_000
-    book, whole = Codebook(size, CheckinKey("00", "ana", 1)), np.full(size, float(FINEST))
+    book, whole = Codebook(size, CheckinKey("00", "ana", 1)), np.full(size, float(LARGEST_WHOLE))
     whole[::3] -= 1
     words = [book.codeword(j) for j in range(20)]
     assert book.scores(whole, 20).tolist() == [int(word @ whole.astype(np.int64)) for word in words]

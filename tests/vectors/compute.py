@@ -35,11 +35,11 @@ from crowdml.privacy import (
     DirectionEvent,
     DirectionMechanism,
     Ledger,
-    Levels,
     Limits,
     Loss,
     MinibatchPart,
     NoiseEvent,
+    NoiseLevels,
     NoiseMechanism,
     Release,
     Role,
@@ -248,7 +248,9 @@ def roles(case: Case) -> Case:
 
 
 def noisy(case: Case) -> Case:
-    levels = Levels(*(float(case["levels"][name]) for name in ("gradient", "errors", "labels")))
+    levels = NoiseLevels(
+        *(float(case["levels"][name]) for name in ("gradient", "errors", "labels"))
+    )
     mechanism = NoiseMechanism(
         law={"laplace": LAPLACE, "gaussian": GAUSSIAN}[case["law"]],
         levels=levels,

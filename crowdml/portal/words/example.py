@@ -51,7 +51,7 @@ def is_quick(terms: Terms) -> bool:
     """Return whether an example takes only a fraction of a second to make."""
     sensor, size = terms.features.sensor, terms.make_model().size
     samples = terms.collection.batch * (size + (sensor.window if sensor else 0))
-    return samples <= LARGEST_SAMPLES and terms.mechanism().effort <= LARGEST_CODEBOOK
+    return samples <= LARGEST_SAMPLES and terms.mechanism().operations <= LARGEST_CODEBOOK
 
 
 def make_example(terms: Terms, terms_sha256: str, w: Array, version: int) -> Example:

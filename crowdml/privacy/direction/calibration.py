@@ -132,5 +132,5 @@ class DirectionCalibration(Mechanism):
         return {role: self.choice_of(role).p for role in Role if self.roles.share(role) > 0}
 
     @property
-    def effort(self) -> int:
+    def operations(self) -> int:
         return self.directions * self.size

@@ -15,14 +15,14 @@ from crowdml.privacy.chance import Chance
 from crowdml.privacy.checkin_key import CheckinKey
 from crowdml.privacy.choice import Choice
 from crowdml.privacy.direction.calibration import DirectionCalibration
-from crowdml.privacy.direction.codebook import VARIANCE, Codebook, codewords, in_whole_numbers
+from crowdml.privacy.direction.codebook import CODE_VARIANCE, Codebook, codewords, in_whole_numbers
 from crowdml.privacy.events import CheckinEvent, DirectionEvent, Role
 from crowdml.privacy.mechanism import CheckinEstimates, Implausible
 from crowdml.privacy.minibatch import MinibatchView
 from crowdml.types import Array, Ints
 
 FINE = 2**53
-Number = Annotated[int, msgspec.Meta(ge=0, le=100_000)]
+PayloadNumber = Annotated[int, msgspec.Meta(ge=0, le=100_000)]
 
 
 class DirectionPayload(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -39,9 +39,9 @@ class DirectionPayload(msgspec.Struct, frozen=True, omit_defaults=True):
     """The number of samples is not sent."""
 
     number: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
-    direction: Number | None = None
-    wrong: Number | None = None
-    answer: Number | None = None
+    direction: PayloadNumber | None = None
+    wrong: PayloadNumber | None = None
+    answer: PayloadNumber | None = None
 
 
 FIELDS = {Role.TRAIN: "direction", Role.EVALUATE: "wrong", Role.COUNT: "answer"}
@@ -77,8 +77,8 @@ class DirectionChannel(DirectionCalibration):
             )
         if event.role is Role.TRAIN:
             return DirectionPayload(key.number, direction=self._direction(minibatch, key, chance))
-        truth = int(self._truths(minibatch, event.role)[chance.below(minibatch.n_samples)])
-        number = self._respond(truth, self.choice_of(event.role), chance)
+        truth = int(self._true_numbers(minibatch, event.role)[chance.below(minibatch.n_samples)])
+        number = self._randomized_response(truth, self.choice_of(event.role), chance)
         return DirectionPayload(key.number, **{FIELDS[event.role]: number})
 
     def _direction(self, minibatch: MinibatchView, key: CheckinKey, chance: Chance) -> int:
@@ -109,14 +109,14 @@ class DirectionChannel(DirectionCalibration):
         return np.concatenate([np.sort(closest), np.sort(others)]).astype(np.int64)
 
     @staticmethod
-    def _truths(minibatch: MinibatchView, role: Role) -> Ints:
+    def _true_numbers(minibatch: MinibatchView, role: Role) -> Ints:
         """Return what each sample would have this role send without randomness."""
         if role is Role.EVALUATE:
             return minibatch.mistakes().astype(np.int64)
         return minibatch.labels
 
     @staticmethod
-    def _respond(truth: int, choice: Choice, chance: Chance) -> int:
+    def _randomized_response(truth: int, choice: Choice, chance: Chance) -> int:
         others = [number for number in range(choice.k) if number != truth]
         return choice.choose(np.array([truth, *others]), chance)
 
@@ -189,7 +189,7 @@ class DirectionChannel(DirectionCalibration):
 
     @cached_property
     def _step(self) -> float:
-        return self.length / (math.sqrt(VARIANCE) * self.choice.pull)
+        return self.length / (math.sqrt(CODE_VARIANCE) * self.choice.pull)
 
     def _codebook(self, key: CheckinKey) -> Codebook:
         return Codebook(self.size, key)

@@ -15,18 +15,18 @@ import numpy.typing as npt
 from crowdml.privacy.checkin_key import CheckinKey
 from crowdml.types import Array, Ints
 
-Words = npt.NDArray[np.uint32]
+WordArray = npt.NDArray[np.uint32]
 
-VARIANCE = 2.0
+CODE_VARIANCE = 2.0
 """The variance of one number of a codeword."""
 
-MEAN = 4
+CODE_MEAN = 4
 """The mean number of ones in a random byte, which is subtracted."""
 
-BYTES = 4
+WORD_BYTES = 4
 """The number of bytes in a word."""
 
-HALF, LESS, FIRST, SECOND = (
+OUTER_SHIFT, INNER_SHIFT, FIRST_FACTOR, SECOND_FACTOR = (
     np.array(number, dtype=np.uint32) for number in (16, 15, 0x7FEB352D, 0x846CA68B)
 )
 """The shifts and factors of the mixing function.
@@ -35,13 +35,13 @@ They are arrays because NumPy would convert plain numbers each time, which takes
 time of a codeword of 500 numbers.
 """
 
-CHUNK = 2**19
+CHUNK_NUMBERS = 2**19
 """Numbers that are expanded at once: a large codebook fits neither into caches nor memory."""
 
-FINEST = 2**16
+LARGEST_WHOLE = 2**16
 """The largest whole number that a gradient is rounded to: see `in_whole_numbers`."""
 
-SMALLEST = 2.0**-500
+SMALLEST_GRADIENT = 2.0**-500
 """A gradient whose numbers are all smaller than this is rounded to zeros."""
 
 
@@ -58,8 +58,8 @@ class Codebook:
 
     def __init__(self, size: int, key: CheckinKey) -> None:
         self.size = size
-        self._seed = key.seed()[: 2 * BYTES]
-        self._row = -(-size // BYTES)
+        self._seed = key.seed()[: 2 * WORD_BYTES]
+        self._row = -(-size // WORD_BYTES)
 
     def codeword(self, j: int) -> Ints:
         """Return v_j, in whole numbers."""
@@ -70,21 +70,21 @@ class Codebook:
         """Compute ⟨v_j, whole⟩ for j = 0 … k−1 exactly, in a time that depends only on d and k.
 
         Args:
-            whole: d whole numbers of at most `FINEST`, as floats: sums of their products with the
-                numbers of a codeword stay below 2⁵³.
+            whole: d whole numbers of at most `LARGEST_WHOLE`, as floats: sums of their products
+                with the numbers of a codeword stay below 2⁵³.
         """
-        step = max(1, CHUNK // self.size)
+        step = max(1, CHUNK_NUMBERS // self.size)
         scores = np.empty(k)
         for j in range(0, k, step):
             words = np.arange(j * self._row, min(j + step, k) * self._row, dtype=np.uint32)
             ones = _expanded(words.reshape(-1, self._row), self._seed)[:, : self.size]
             # A matrix product would start threads for one millisecond of work.
             np.vecdot(ones, whole, out=scores[j : j + step])
-        return scores - MEAN * float(whole.sum())
+        return scores - CODE_MEAN * float(whole.sum())
 
 
 def in_whole_numbers(u: Array) -> tuple[Array, float]:
-    """Round u to whole numbers of at most `FINEST`, as floats, and compute the length of u.
+    """Round u to whole numbers of at most `LARGEST_WHOLE`, as floats, and compute the length of u.
 
     Processors are many times slower with floats near 2⁻¹⁰⁷⁴ than with other floats. A server that
     chooses w could put such floats into u for some samples and not for others, and read from the
@@ -102,12 +102,12 @@ def in_whole_numbers(u: Array) -> tuple[Array, float]:
     """
     size = np.abs(u)
     top = float(size.max())
-    sound = SMALLEST <= top < np.inf
+    sound = SMALLEST_GRADIENT <= top < np.inf
     # If u is not sound, `least` is nan: no comparison with nan is true, so every number becomes 0.
-    least, top = (top / (4 * FINEST), top) if sound else (np.nan, 1.0)
+    least, top = (top / (4 * LARGEST_WHOLE), top) if sound else (np.nan, 1.0)
     kept = np.where(size >= least, u, 0.0)
-    whole: Array = np.floor(kept / top * FINEST + 0.5)
-    return whole, top / FINEST * math.sqrt(float(np.vecdot(whole, whole)))
+    whole: Array = np.floor(kept / top * LARGEST_WHOLE + 0.5)
+    return whole, top / LARGEST_WHOLE * math.sqrt(float(np.vecdot(whole, whole)))
 
 
 def codewords(codebooks: Sequence[Codebook], numbers: Sequence[int]) -> Iterator[Array]:
@@ -117,15 +117,15 @@ def codewords(codebooks: Sequence[Codebook], numbers: Sequence[int]) -> Iterator
     whole numbers are floats, because the server scales them next.
     """
     size, row = (codebooks[0].size, codebooks[0]._row) if codebooks else (1, 1)
-    step = max(1, CHUNK // size)
+    step = max(1, CHUNK_NUMBERS // size)
     for i in range(0, len(codebooks), step):
         first = np.array(numbers[i : i + step], dtype=np.uint32)[:, None]
         words = np.multiply(first, row, dtype=np.uint32) + np.arange(row, dtype=np.uint32)
         seeds = b"".join(codebook._seed for codebook in codebooks[i : i + step])
-        yield _expanded(words, seeds)[:, :size].astype(np.float64) - MEAN
+        yield _expanded(words, seeds)[:, :size].astype(np.float64) - CODE_MEAN
 
 
-def _expanded(words: Words, seeds: bytes) -> npt.NDArray[np.uint8]:
+def _expanded(words: WordArray, seeds: bytes) -> npt.NDArray[np.uint8]:
     """Mix rows of words with both keys of their seed, and count the ones in each byte.
 
     There is one seed for each row, or one seed for all rows."""
@@ -134,11 +134,11 @@ def _expanded(words: Words, seeds: bytes) -> npt.NDArray[np.uint8]:
     return np.bitwise_count(words.astype("<u4", copy=False).view(np.uint8))
 
 
-def _mix(x: Words, key: Words) -> None:
+def _mix(x: WordArray, key: WordArray) -> None:
     """Map words to other words, one to one, so that every bit depends on every bit and the key."""
     x ^= key
-    x ^= x >> HALF
-    x *= FIRST
-    x ^= x >> LESS
-    x *= SECOND
-    x ^= x >> HALF
+    x ^= x >> OUTER_SHIFT
+    x *= FIRST_FACTOR
+    x ^= x >> INNER_SHIFT
+    x *= SECOND_FACTOR
+    x ^= x >> OUTER_SHIFT

@@ -16,7 +16,7 @@ from crowdml.privacy.shown import Dial, ShownChoice, ShownPayload, WatchedMiniba
 from crowdml.privacy.stand_in import StandIn
 from crowdml.types import Array
 
-NEVER = 1e-300
+SMALLEST_PROBABILITY = 1e-300
 """Replaces the probability 0 of a number that a broken coin never sends: 0 has no logarithm."""
 
 
@@ -84,7 +84,7 @@ class DirectionMechanism(DirectionChannel):
         key: CheckinKey,
     ) -> dict[str, tuple[Loss, Array]]:
         likely = [[self.probability(payload, side, key) for side in sides] for payload in payloads]
-        scores: Array = np.log(np.maximum(likely, NEVER)) @ np.array([1.0, -1.0])
+        scores: Array = np.log(np.maximum(likely, SMALLEST_PROBABILITY)) @ np.array([1.0, -1.0])
         return {"checkin": (Loss(epsilon=self.epsilon), scores)}
 
     def probability(
@@ -98,7 +98,9 @@ class DirectionMechanism(DirectionChannel):
             orders = ((self._ranked(scores), 1 - turned), (self._ranked(-scores), turned))
             best = sum(p for order, p in orders if payload.direction in order[: self.closest])
         else:
-            best = float(np.mean(self._truths(minibatch, role) == getattr(payload, FIELDS[role])))
+            best = float(
+                np.mean(self._true_numbers(minibatch, role) == getattr(payload, FIELDS[role]))
+            )
         return choice.unlikely + best * (choice.likely - choice.unlikely)
 
 

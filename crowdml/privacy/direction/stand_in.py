@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from crowdml.privacy.choice import Choice
-from crowdml.privacy.direction.codebook import MEAN, VARIANCE
+from crowdml.privacy.direction.codebook import CODE_MEAN, CODE_VARIANCE
 from crowdml.privacy.stand_in import StandIn
 from crowdml.types import Array, Ints
 
 if TYPE_CHECKING:
     from crowdml.privacy.direction.mechanism import DirectionMechanism
 
-FEW = 24
+FEW_PARAMETERS = 24
 """With this many parameters or fewer, sums of a codeword's numbers are not yet normal: all k
 codewords are drawn."""
 
@@ -25,7 +25,7 @@ class DirectionStandIn(StandIn):
     normal vector orthogonal to u, and Φ(z) is the r-th largest of k uniform numbers, whose law is
     Beta(k + 1 − r, r). So one codeword is enough, and no other needs to be drawn.
 
-    Real codewords are small integers. With at most `FEW` parameters, k of them are drawn and
+    Real codewords are small integers. With at most `FEW_PARAMETERS`, k of them are drawn and
     ranked, as on a device. With more parameters, normal codewords are close enough if the gradient
     is spread over them (experiments/figures/README.md). A real server reads a gradient in one of
     many numbers up to 13 % too short for k = 1,024, and up to 22 % for k = 4,096; this stand-in
@@ -38,7 +38,7 @@ class DirectionStandIn(StandIn):
     @property
     def ranked(self) -> int:
         """Return how many codewords are drawn and ranked; 0 if one stands for all of them."""
-        return self.mechanism.directions if self.mechanism.size <= FEW else 0
+        return self.mechanism.directions if self.mechanism.size <= FEW_PARAMETERS else 0
 
     def scale(self, n_samples: int) -> float:
         return self.length / self.mechanism.choice.pull if self.noisy else 0.0
@@ -76,9 +76,9 @@ class DirectionStandIn(StandIn):
     def _codeword(self, g: Array, rank: int, rng: np.random.Generator) -> Array:
         """Draw k codewords, rank them by g, and return the codeword of this rank."""
         drawn = rng.integers(256, size=(self.ranked, len(g)), dtype=np.uint8)
-        book = np.bitwise_count(drawn).astype(np.float64) - MEAN
+        book = np.bitwise_count(drawn).astype(np.float64) - CODE_MEAN
         chosen = np.argpartition(-(book @ g), rank - 1)[rank - 1]
-        codeword: Array = book[chosen] / math.sqrt(VARIANCE)
+        codeword: Array = book[chosen] / math.sqrt(CODE_VARIANCE)
         return codeword
 
     @property

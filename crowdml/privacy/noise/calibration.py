@@ -15,18 +15,18 @@ from crowdml.privacy.mechanism import ErrorCountLaw, Mechanism
 from crowdml.privacy.noise.grid import choose_grid, sensitivity_steps
 
 INT32_MAX = 2**31 - 1
-SMALLEST, LARGEST = 1e-9, 1e6
+SMALLEST_LEVEL, LARGEST_LEVEL = 1e-9, 1e6
 """Beyond these, noise would hide everything, or would always be 0."""
 
 ONE_SAMPLE = 1
 STEPS_OF_NOISE = 100
-"""The work for one number of noise, with room: see `Mechanism.effort`."""
+"""The work for one number of noise, with room: see `Mechanism.operations`."""
 
 IMPLAUSIBLE = 1e-9
 """An honest device exceeds a plausibility bound with at most this probability, per kind."""
 
 
-class Levels(NamedTuple):
+class NoiseLevels(NamedTuple):
     """Hold ε, or ρ, of each value that is sent: `inf` for no noise, 0 for no label counts."""
 
     gradient: float
@@ -54,7 +54,7 @@ class NoiseCalibration(Mechanism):
     """
 
     law: Law
-    levels: Levels
+    levels: NoiseLevels
     clip: float
     size: int
     n_classes: int = 0
@@ -70,10 +70,10 @@ class NoiseCalibration(Mechanism):
     def __post_init__(self) -> None:
         for name, value in self.levels._asdict().items():
             nothing_sent = name == "labels" and value == 0 and not self.n_classes
-            if not (SMALLEST <= value <= LARGEST or value == math.inf or nothing_sent):
+            if not (SMALLEST_LEVEL <= value <= LARGEST_LEVEL or value == math.inf or nothing_sent):
                 raise InvalidInput(
-                    f"the level for the {name} must lie in {SMALLEST:g} … {LARGEST:g}, found "
-                    f"{value:g}. Use inf for no noise."
+                    f"the level for the {name} must lie in {SMALLEST_LEVEL:g} … "
+                    f"{LARGEST_LEVEL:g}, found {value:g}. Use inf for no noise."
                 )
         if self.law.pure != (self.delta == 0) or not 0 <= self.delta < 1:
             raise InvalidInput(
@@ -226,5 +226,5 @@ class NoiseCalibration(Mechanism):
         return self.size + 1 + self.n_classes
 
     @property
-    def effort(self) -> int:
+    def operations(self) -> int:
         return STEPS_OF_NOISE * self.numbers

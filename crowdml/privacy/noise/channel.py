@@ -12,7 +12,7 @@ from crowdml.privacy.chance import Chance
 from crowdml.privacy.checkin_key import CheckinKey
 from crowdml.privacy.events import CheckinEvent, NoiseEvent, Release
 from crowdml.privacy.mechanism import CheckinEstimates, Implausible
-from crowdml.privacy.minibatch import MinibatchView, choose
+from crowdml.privacy.minibatch import MinibatchView, choose_rows
 from crowdml.privacy.noise.calibration import INT32_MAX, NoiseCalibration
 from crowdml.privacy.noise.grid import quantize
 from crowdml.types import Array, Flags, Ints
@@ -61,7 +61,7 @@ class NoiseChannel(NoiseCalibration):
         after the noise, because it depends only on public numbers.
         """
         own = self._require_own(event, minibatch.n_samples)
-        truth = self._truth(minibatch, own, choose(own.n_samples, own.n_heldout, chance))
+        truth = self._truth(minibatch, own, choose_rows(own.n_samples, own.n_heldout, chance))
         noisy = {r.what: self._hide(truth[r.what], r, chance) for r in own.releases}
         return NoisePayload(
             samples=own.n_samples,

@@ -11,7 +11,7 @@ from crowdml.types import Array, Ints
 NOISE_STEPS = 2.0**20
 """The scale of the noise to aim for, in steps: rounding then costs almost nothing."""
 
-ROOM = 2.0**29
+LARGEST_NOISELESS = 2.0**29
 """The largest noiseless integer, a quarter of the range of int32: the rest is for noise."""
 
 
@@ -31,7 +31,7 @@ def choose_grid(clip: float, largest: float, n: int, epsilon: float) -> int:
     >>> choose_grid(clip=2.0, largest=2.0, n=20, epsilon=1.0)
     -23
     """
-    fits = _floor_log2(largest / ROOM) + 1
+    fits = _floor_log2(largest / LARGEST_NOISELESS) + 1
     if math.isinf(epsilon):
         return fits
     return max(fits, _floor_log2(2.0 * clip / (n * epsilon * NOISE_STEPS)))

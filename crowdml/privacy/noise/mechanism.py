@@ -10,14 +10,14 @@ from crowdml.privacy.checkin_key import CheckinKey
 from crowdml.privacy.events import NoiseEvent
 from crowdml.privacy.loss import Loss
 from crowdml.privacy.minibatch import MinibatchView
-from crowdml.privacy.noise.calibration import Levels
+from crowdml.privacy.noise.calibration import NoiseLevels
 from crowdml.privacy.noise.channel import NoiseChannel, NoisePayload
 from crowdml.privacy.shown import Hills, ShownNumber, ShownPayload, WatchedMinibatch
 from crowdml.privacy.stand_in import StandIn
 from crowdml.privacy.zcdp import excess_probability, rho_of
 from crowdml.types import Array, Ints
 
-SHOWN = 6
+SHOWN_NUMBERS = 6
 """Numbers of each kind that an example shows."""
 
 
@@ -40,7 +40,7 @@ class NoiseMechanism(NoiseChannel):
         """Return the worst case for one number of the gradient; the shares of ε stay the same."""
         loss = self.event(n_samples).loss
         more = rho_of(epsilon, loss.delta) / loss.rho if loss.rho else epsilon / loss.epsilon
-        other = replace(self, levels=Levels(*(level * more for level in self.levels)))
+        other = replace(self, levels=NoiseLevels(*(level * more for level in self.levels)))
         event = other.event(n_samples)
         return Hills(
             law=self.law,
@@ -66,11 +66,11 @@ class NoiseMechanism(NoiseChannel):
         evaluated = ~training if payload.heldout else training
         wrong = int(minibatch.mistakes()[evaluated].sum())
         counts = np.bincount(minibatch.labels, minlength=self.n_classes).tolist()
-        pairs = zip(truth[:SHOWN].tolist(), g[:SHOWN].tolist(), strict=True)
+        pairs = zip(truth[:SHOWN_NUMBERS].tolist(), g[:SHOWN_NUMBERS].tolist(), strict=True)
         rows = [ShownNumber(Phrase("number {k}", k=k), *pair) for k, pair in enumerate(pairs, 1)]
         rows.append(ShownNumber(Phrase("wrong predictions"), wrong, payload.errors))
-        rows += map(ShownNumber, labels[:SHOWN], counts, payload.labels)
-        return ShownPayload(tuple(rows), max(0, len(g) - SHOWN))
+        rows += map(ShownNumber, labels[:SHOWN_NUMBERS], counts, payload.labels)
+        return ShownPayload(tuple(rows), max(0, len(g) - SHOWN_NUMBERS))
 
     def private_numbers(self, payload: NoisePayload) -> list[int]:
         gradient: list[int] = np.frombuffer(payload.gradient, dtype="<i4").tolist()

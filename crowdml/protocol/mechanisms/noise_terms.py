@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 import msgspec
 
 from crowdml.phrase import Phrase
-from crowdml.privacy import GAUSSIAN, LAPLACE, Law, Levels, Mechanism, NoiseMechanism, rho_of
+from crowdml.privacy import GAUSSIAN, LAPLACE, Law, Mechanism, NoiseLevels, NoiseMechanism, rho_of
 from crowdml.protocol.mechanisms.kind import (
     LARGEST_EPSILON,
     SMALLEST_EPSILON,
@@ -31,17 +31,17 @@ LabelLevel: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=LARGEST_EPSILON)]
 """The ε of the label counts; 0 where there are no labels to count."""
 
 
-def levels_of(wanted: WantedPrivacy) -> Levels:
+def levels_of(wanted: WantedPrivacy) -> NoiseLevels:
     """Split ε; errors counted on held-out samples cost the gradient nothing."""
     total = wanted.epsilon
     if wanted.alone:
-        return Levels(total, math.inf, math.inf if wanted.has_labels else 0.0)
+        return NoiseLevels(total, math.inf, math.inf if wanted.has_labels else 0.0)
     if math.isinf(total):
-        return Levels(total, total, total if wanted.has_labels else 0.0)
+        return NoiseLevels(total, total, total if wanted.has_labels else 0.0)
     labels = (wanted.labels or SHARE * total) if wanted.has_labels else 0.0
     rest = total - labels
     errors = wanted.errors or (rest if wanted.heldout else SHARE * total)
-    return Levels(rest if wanted.heldout else rest - errors, errors, labels)
+    return NoiseLevels(rest if wanted.heldout else rest - errors, errors, labels)
 
 
 class NoiseTerms(WrittenTerms, frozen=True):
@@ -51,7 +51,7 @@ class NoiseTerms(WrittenTerms, frozen=True):
     """The letter of the levels: ε or ρ."""
 
     @property
-    def levels(self) -> Levels:
+    def levels(self) -> NoiseLevels:
         """Return ε or ρ of each thing sent."""
         raise NotImplementedError
 
@@ -97,8 +97,8 @@ class LaplaceTerms(NoiseTerms, frozen=True, tag="laplace"):
         return cls(_written(wanted.epsilon), _written(g), _written(e), _written(y))
 
     @property
-    def levels(self) -> Levels:
-        return Levels(float(self.epsilon_g), float(self.epsilon_e), float(self.epsilon_y))
+    def levels(self) -> NoiseLevels:
+        return NoiseLevels(float(self.epsilon_g), float(self.epsilon_e), float(self.epsilon_y))
 
     def make(self, conditions: Conditions) -> Mechanism:
         return _noise(conditions, LAPLACE, self.levels)
@@ -130,8 +130,8 @@ class GaussianTerms(NoiseTerms, frozen=True, tag="gaussian"):
         return cls(_written(wanted.epsilon), delta, _written(g), _written(e), _written(y))
 
     @property
-    def levels(self) -> Levels:
-        return Levels(float(self.rho_g), float(self.rho_e), float(self.rho_y))
+    def levels(self) -> NoiseLevels:
+        return NoiseLevels(float(self.rho_g), float(self.rho_e), float(self.rho_y))
 
     def make(self, conditions: Conditions) -> Mechanism:
         return _noise(conditions, GAUSSIAN, self.levels, self.delta)
@@ -140,7 +140,7 @@ class GaussianTerms(NoiseTerms, frozen=True, tag="gaussian"):
     def wanted(self) -> WantedPrivacy:
         epsilon = float(self.epsilon)
         share = 1.0 if math.isinf(epsilon) else epsilon / rho_of(epsilon, self.delta)
-        parts = Levels(*(share * level for level in self.levels))
+        parts = NoiseLevels(*(share * level for level in self.levels))
         return _wanted(epsilon, parts)._replace(delta=self.delta)
 
     @classmethod
@@ -152,7 +152,9 @@ class GaussianTerms(NoiseTerms, frozen=True, tag="gaussian"):
         return max(SMALLEST_EPSILON, SMALLEST_LEVEL * wanted.epsilon / rho)
 
 
-def _noise(conditions: Conditions, law: Law, levels: Levels, delta: float = 0.0) -> NoiseMechanism:
+def _noise(
+    conditions: Conditions, law: Law, levels: NoiseLevels, delta: float = 0.0
+) -> NoiseMechanism:
     model = conditions.model
     return NoiseMechanism(
         law=law,
@@ -169,7 +171,7 @@ def _noise(conditions: Conditions, law: Law, levels: Levels, delta: float = 0.0)
     )
 
 
-def _wanted(epsilon: float, parts: Levels) -> WantedPrivacy:
+def _wanted(epsilon: float, parts: NoiseLevels) -> WantedPrivacy:
     if math.isinf(epsilon):
         return WantedPrivacy(epsilon)
     return WantedPrivacy(epsilon, errors=parts.errors, labels=parts.labels or None)

@@ -68,7 +68,7 @@ class Database(ABC):
         with self._connection.begin():
             yield self._connection
 
-    def snapshot(self) -> AbstractContextManager[sa.Connection]:
+    def consistent_read(self) -> AbstractContextManager[sa.Connection]:
         """Read in a transaction in which every statement sees the same moment."""
         return self.reading()
 

@@ -46,7 +46,7 @@ class PostgreSql(Database):
         self._deafen()
 
     @contextmanager
-    def snapshot(self) -> Iterator[sa.Connection]:
+    def consistent_read(self) -> Iterator[sa.Connection]:
         with self.reading() as connection:
             connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             yield connection

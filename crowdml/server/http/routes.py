@@ -132,7 +132,7 @@ async def events(request: Request) -> Response:
             # Get the event before reading the statistics, so that no change is missed while they
             # are sent.
             news, published = service.listeners.news, learner.published
-            yield published.event(learner.devices, time.time())
+            yield published.statistics_event(learner.devices, time.time())
             if published.state.final:
                 return
             await news.wait()

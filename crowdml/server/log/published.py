@@ -133,19 +133,19 @@ class Published:
         pace = self.history.pace(now)
         return msgspec.structs.replace(self._lasting, devices=devices, checkins_per_minute=pace)
 
-    def event(self, devices: int, now: float) -> bytes:
+    def statistics_event(self, devices: int, now: float) -> bytes:
         """Return the statistics as a server-sent event, encoded once a second for all."""
         key = devices, int(now)
-        known = self._events.get(key)
+        known = self._statistics_events.get(key)
         if known is None:
             known = b"data: " + msgspec.json.encode(self.statistics(*key))
             known = b"event: statistics\n" + known + b"\n\n"
-            self._events.clear()
-            self._events[key] = known
+            self._statistics_events.clear()
+            self._statistics_events[key] = known
         return known
 
     @cached_property
-    def _events(self) -> dict[tuple[int, int], bytes]:
+    def _statistics_events(self) -> dict[tuple[int, int], bytes]:
         """Cache the newest event, by the number of devices and the second that it was made for."""
         return {}
 

@@ -90,7 +90,7 @@ def _restore(database: str, file: Path) -> Contents:
         _unpack(file, Path(folder))
         with (
             closing(open_database(f"sqlite:///{folder}/{TABLES}")) as source,
-            source.snapshot() as rows,
+            source.consistent_read() as rows,
             closing(open_database(database)) as target,
             target.writing() as connection,
         ):
@@ -105,7 +105,7 @@ def _restore(database: str, file: Path) -> Contents:
 def _read(database: str, tables: Path) -> Contents:
     with (
         closing(open_database(database, create=False)) as source,
-        source.snapshot() as rows,
+        source.consistent_read() as rows,
         closing(_new_tables(tables)) as target,
         target.writing() as connection,
     ):

@@ -14,11 +14,11 @@ import { EPSILON, fail, number, oneOf, section } from "../protocol/schema.js";
  */
 
 /** Beyond these, noise would not fit the wire's integers, or would always be 0. */
-const SMALLEST = 1e-9;
-const LARGEST = 1e6;
+const SMALLEST_LEVEL = 1e-9;
+const LARGEST_LEVEL = 1e6;
 
 /** The number of a gradient's values that are shown beside the truth. */
-const SHOWN = 6;
+const SHOWN_NUMBERS = 6;
 
 /** @param {NoiseEvent} event */
 const samplesOf = ({ nTraining, nHeldout }) => nTraining + nHeldout;
@@ -59,9 +59,9 @@ const NOISE = {
       const steps = decodeGradient(gradient, g.length);
       /** @type {ShownNumber[]} */
       const rows = steps
-        .slice(0, SHOWN)
+        .slice(0, SHOWN_NUMBERS)
         .map((u, j) => [phrase("number {n}", { n: j + 1 }), g[j] ?? NaN, u * 2 ** grid]);
-      const n = steps.length - SHOWN;
+      const n = steps.length - SHOWN_NUMBERS;
       if (n > 0) rows.push([phrase("… {n} more", { n }), "", ""]);
       rows.push([phrase("wrong predictions"), String(nErrors), String(errors)]);
       nLabels.forEach((n, k) => rows.push([labels[k] ?? String(k + 1), String(n), String(counts[k])]));
@@ -79,7 +79,7 @@ const NOISE = {
 const orNone = (rule) => (value, path) => (value === "inf" ? value : rule(value, path));
 
 const epsilon = orNone(EPSILON);
-const level = orNone(number(SMALLEST, LARGEST));
+const level = orNone(number(SMALLEST_LEVEL, LARGEST_LEVEL));
 
 /** @type {Rule<WrittenLevel>} 0 where there are no labels to count. */
 const labelLevel = (value, path) => (value === 0 ? value : level(value, path));

@@ -6,14 +6,14 @@ import { at } from "./features.js";
 
 /** @import { CheckinKey } from "../types.js" */
 
-const MEAN = 4;
-const BYTES = 4;
+const CODE_MEAN = 4;
+const WORD_BYTES = 4;
 
 /** The largest whole number that a gradient is rounded to. */
-const FINEST = 2 ** 16;
+const LARGEST_WHOLE = 2 ** 16;
 
 /** A gradient of which every number is smaller than this is rounded to zeros. */
-const SMALLEST = 2 ** -500;
+const SMALLEST_GRADIENT = 2 ** -500;
 
 /**
  * Hold k directions in d dimensions. A codeword is d small integers, each the number of ones in a
@@ -28,7 +28,7 @@ export class Codebook {
    * @param {CheckinKey["seed"]} seed
    */
   constructor(size, seed) {
-    this.#row = Math.ceil(size / BYTES);
+    this.#row = Math.ceil(size / WORD_BYTES);
     this.#seed = seed;
   }
 
@@ -39,9 +39,9 @@ export class Codebook {
    * @param {number} k
    */
   scores(whole, k) {
-    const padded = new Float64Array(BYTES * this.#row);
+    const padded = new Float64Array(WORD_BYTES * this.#row);
     padded.set(whole);
-    const mean = MEAN * whole.reduce((sum, value) => sum + value, 0);
+    const mean = CODE_MEAN * whole.reduce((sum, value) => sum + value, 0);
     const scores = new Float64Array(k);
     for (let j = 0; j < k; j++) scores[j] = this.#weigh(padded, j) - mean;
     return scores;
@@ -56,7 +56,7 @@ export class Codebook {
   #weigh(u, j) {
     let sum = 0;
     let counter = j * this.#row;
-    for (let i = 0; i < u.length; i += BYTES) {
+    for (let i = 0; i < u.length; i += WORD_BYTES) {
       const ones = countOnes(randomWord(counter++, this.#seed));
       sum +=
         at(u, i) * (ones & 255) +
@@ -80,15 +80,15 @@ export class Codebook {
  */
 export function inWholeNumbers(u) {
   const largest = u.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-  const sound = largest >= SMALLEST && largest < Infinity;
+  const sound = largest >= SMALLEST_GRADIENT && largest < Infinity;
   const top = sound ? largest : 1;
-  const least = sound ? top / (4 * FINEST) : NaN; // NaN fails every comparison
+  const least = sound ? top / (4 * LARGEST_WHOLE) : NaN; // NaN fails every comparison
   const whole = u.map((value) => {
     const kept = Math.abs(value) >= least ? value : 0;
-    return Math.floor((kept / top) * FINEST + 0.5);
+    return Math.floor((kept / top) * LARGEST_WHOLE + 0.5);
   });
   const squares = whole.reduce((sum, value) => sum + value * value, 0);
-  return { whole, length: (top / FINEST) * Math.sqrt(squares) };
+  return { whole, length: (top / LARGEST_WHOLE) * Math.sqrt(squares) };
 }
 
 /** @type {(counter: number, seed: CheckinKey["seed"]) => number} */

@@ -48,7 +48,7 @@ export class DirectionMechanism {
     const { directions, closest, epsilon, nClasses } = settings;
     this.#settings = settings;
     this.directions = directions;
-    this.effort = directions * settings.size;
+    this.operations = directions * settings.size;
     this.choices = {
       train: new Choice(directions, closest, epsilon),
       evaluate: new Choice(2, 1, epsilon),

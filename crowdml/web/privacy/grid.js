@@ -6,7 +6,7 @@ import { asFraction, ceilRatio, floorLog2, powerOfTwo, roundHalfEven } from "./e
 const NOISE_STEPS = 2 ** 20;
 
 /** The largest integer without noise, a quarter of the range of int32: the rest is for noise. */
-const ROOM = 2 ** 29;
+const LARGEST_NOISELESS = 2 ** 29;
 
 /**
  * Return the exponent k of the step q = 2^k.
@@ -19,7 +19,7 @@ const ROOM = 2 ** 29;
  * @param {number} epsilon ε_g, or √(2ρ) for Gaussian noise.
  */
 export function chooseGrid(clip, largest, n, epsilon) {
-  const fits = floorLog2(largest / ROOM) + 1;
+  const fits = floorLog2(largest / LARGEST_NOISELESS) + 1;
   if (epsilon === Infinity) return fits;
   return Math.max(fits, floorLog2((2 * clip) / (n * epsilon * NOISE_STEPS)));
 }

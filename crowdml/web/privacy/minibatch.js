@@ -59,7 +59,7 @@ export class Minibatch {
  *
  * @type {(nSamples: number, nChosen: number, chance: Draw) => boolean[]}
  */
-export function choose(nSamples, nChosen, chance) {
+export function chooseRows(nSamples, nChosen, chance) {
   const order = Array.from({ length: nSamples }, (_, i) => i);
   const chosen = order.map(() => false);
   for (let i = 0; i < nChosen; i++) {

@@ -9,7 +9,7 @@ import { fail } from "../protocol/schema.js";
 import { lengthOf } from "./features.js";
 import { chooseGrid, quantize, sensitivitySteps } from "./grid.js";
 import { Loss } from "./loss.js";
-import { choose } from "./minibatch.js";
+import { chooseRows } from "./minibatch.js";
 
 /**
  * @import {
@@ -50,7 +50,7 @@ export class NoiseMechanism {
     this.#settings = settings;
     this.norm = settings.law.norm;
     this.numbers = settings.size + 1 + settings.nClasses;
-    this.effort = STEPS_OF_NOISE * this.numbers;
+    this.operations = STEPS_OF_NOISE * this.numbers;
     const counts = levels.errors + levels.labels;
     /** The largest share of a sample's loss that counts have: held-out samples are in no gradient. */
     this.countsShare = heldout ? 1 : counts / (levels.gradient + counts);
@@ -101,7 +101,7 @@ export class NoiseMechanism {
     if (!this.#isOwn(event, samples)) {
       fail("for the minibatch's own {n} samples", phrase("an event"), event, { n: samples });
     }
-    const truth = this.#look(minibatch, event, choose(samples, event.nHeldout, chance));
+    const truth = this.#look(minibatch, event, chooseRows(samples, event.nHeldout, chance));
     const grid = this.#grid(event.nTraining);
     const noisy = this.#hide(truth, grid, event.releases, chance);
     const decay = quantize(w.map((value) => this.#decay(value)), grid);

@@ -147,7 +147,7 @@ export class Terms {
    */
   get slots() {
     const samples = this.collection.buffer * (this.makeModel().size + STEPS_OF_SAMPLE);
-    return Math.ceil((this.mechanism().effort + 2 * samples) / STEPS_OF_SLOT);
+    return Math.ceil((this.mechanism().operations + 2 * samples) / STEPS_OF_SLOT);
   }
 
   /**

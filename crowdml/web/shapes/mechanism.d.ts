@@ -51,7 +51,7 @@ export interface Mechanism {
   /** How many numbers a check-in carries. */
   readonly numbers: number;
   /** About how many multiplications it takes to hide one gradient: a public number. */
-  readonly effort: number;
+  readonly operations: number;
   /** The largest share of the loss that counts have; only some mechanisms have counts. */
   readonly countsShare?: number;
   /** How many directions there are to choose from, where one is sent. */

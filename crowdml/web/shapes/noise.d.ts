@@ -40,7 +40,7 @@ export interface Law {
 }
 
 /** ε, or ρ, of each thing that is sent; Infinity for no noise, labels 0 for none sent. */
-export interface Levels {
+export interface NoiseLevels {
   readonly gradient: number;
   readonly errors: number;
   readonly labels: number;
@@ -48,7 +48,7 @@ export interface Levels {
 
 export interface NoiseSettings extends ModelSettings {
   law: Law;
-  levels: Levels;
+  levels: NoiseLevels;
   /** S, the bound on every per-sample gradient in the law's norm. */
   clip: number;
   /** The share of samples set aside for counting errors. */

@@ -12,7 +12,7 @@ from crowdml.portal.pictures.drawing import THEMES, save
 from crowdml.portal.pictures.hiding import hiding, sliders
 from crowdml.portal.pictures.noise_hiding import NoiseHiding
 from crowdml.portal.words import plain as words
-from crowdml.privacy import Levels, NoiseMechanism
+from crowdml.privacy import NoiseLevels, NoiseMechanism
 from crowdml.protocol import Terms
 from tests.support.servers import make_task
 
@@ -50,7 +50,7 @@ def test_other_settings_keep_the_shares_and_cost_what_they_say(mechanism: str) -
     before = own.mechanism()
     assert isinstance(before, NoiseMechanism)
     more = how.hills.level / before.levels.gradient
-    levels = Levels(*(more * level for level in before.levels))
+    levels = NoiseLevels(*(more * level for level in before.levels))
     assert replace(before, levels=levels).event(40).loss.total == pytest.approx(2.0, rel=1e-6)
     assert how.hills.shift == pytest.approx(2 * before.clip / 40)
     assert how.stddev < hiding(own, epsilon=1.0, batch=40).stddev  # type: ignore[union-attr]

@@ -39,7 +39,7 @@ def test_the_obvious_version(size: int, j: int) -> None:
 
 @pytest.mark.parametrize("chunk", [1, 7, 100, 2**19])
 def test_scores_are_inner_products(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "CHUNK", chunk)
+    monkeypatch.setattr(module, "CHUNK_NUMBERS", chunk)
     book, u = Codebook(7, CheckinKey("00", "ana", 1)), np.linspace(-1, 2, 7)
     expected = [float(book.codeword(j) @ u) for j in range(50)]
     np.testing.assert_allclose(book.scores(u, 50), expected, atol=1e-5)
@@ -78,4 +78,4 @@ def test_codewords_look_like_normal_vectors() -> None:
 
 def test_the_variance_of_a_number() -> None:
     """Compare the variance with the variance of the number of ones in a byte, over all bytes."""
-    assert np.bitwise_count(np.arange(256)).var() == module.VARIANCE
+    assert np.bitwise_count(np.arange(256)).var() == module.CODE_VARIANCE

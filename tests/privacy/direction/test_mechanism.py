@@ -612,7 +612,7 @@ def test_many_are_read_as_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     payloads = [sent(role, i % made.choice_of(role).k) for i, role in enumerate(roles)]
     alone = [made.read(payload, place) for payload, place in zip(payloads, places, strict=True)]
     for rows in (1, 7, 1000):
-        monkeypatch.setattr(codebook, "CHUNK", rows * made.size)
+        monkeypatch.setattr(codebook, "CHUNK_NUMBERS", rows * made.size)
         together = list(made.read_all(payloads, places))
         assert len(together) == len(alone)
         for one, other in zip(together, alone, strict=True):
@@ -659,7 +659,7 @@ def test_what_is_known_beforehand() -> None:
     made = mechanism(k=1001, scale=5.0)
     assert made.length == pytest.approx(0.3 * 5 / 5)
     assert [mechanism(k=k).private_bytes for k in (1000, 1001)] == [3, 4]
-    assert made.effort == 1001 * 6
+    assert made.operations == 1001 * 6
     assert made.truth_probability == {role: made.choice_of(role).p for role in Role}
     trains = mechanism(roles=Roles())
     assert list(trains.truth_probability) == [Role.TRAIN]

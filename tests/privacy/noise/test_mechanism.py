@@ -19,8 +19,8 @@ from crowdml.privacy import (
     DirectionEvent,
     Implausible,
     Law,
-    Levels,
     MinibatchPart,
+    NoiseLevels,
     NoiseMechanism,
     NoisePayload,
     Role,
@@ -34,11 +34,11 @@ from tests.privacy.spy import Spy
 
 SIZE = 6
 PLACE = CheckinKey("00" * 32, "ana", 1)
-LEVELS = Levels(gradient=0.7, errors=0.3, labels=0.13)
+LEVELS = NoiseLevels(gradient=0.7, errors=0.3, labels=0.13)
 LAW = pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN], ids=lambda law: law.name)
 
 
-def mechanism(law: Law, levels: Levels = LEVELS, **more: Any) -> NoiseMechanism:
+def mechanism(law: Law, levels: NoiseLevels = LEVELS, **more: Any) -> NoiseMechanism:
     delta = 0.0 if law.pure else 1e-6
     fields = {"clip": 2.0, "size": SIZE, "n_classes": 3, "buffer": 60, "delta": delta} | more
     return NoiseMechanism(law, levels, **fields)
@@ -164,7 +164,7 @@ def test_no_decay_without_regularization(law: Law) -> None:
 
 @LAW
 def test_infinite_levels_add_no_noise(law: Law) -> None:
-    spy, made = Spy(), mechanism(law, Levels(math.inf, math.inf, math.inf))
+    spy, made = Spy(), mechanism(law, NoiseLevels(math.inf, math.inf, math.inf))
     given = samples()
     out = payload_of(made, given, spy)
     assert spy.asked == 0
@@ -229,7 +229,7 @@ def test_cost(law: Law, heldout: float, cost: float) -> None:
 
 @LAW
 def test_dear_errors_on_heldout_samples(law: Law) -> None:
-    event = mechanism(law, Levels(0.2, 0.9, 0.13), heldout=0.2).event(20)
+    event = mechanism(law, NoiseLevels(0.2, 0.9, 0.13), heldout=0.2).event(20)
     assert max(event.loss.epsilon, event.loss.rho) == pytest.approx(1.03)
 
 
@@ -297,7 +297,7 @@ def test_rejects_clip(law: Law, clip: float) -> None:
 
 
 @LAW
-@pytest.mark.parametrize("what", Levels._fields)
+@pytest.mark.parametrize("what", NoiseLevels._fields)
 @pytest.mark.parametrize("level", [0.0, -1.0, math.nan, -math.inf, 5e-324, 9.9e-10, 1.01e6, 1e308])
 def test_rejects_levels(law: Law, what: str, level: float) -> None:
     must = f"the level for the {what} must lie in 1e-09 … 1e+06, found {level:g}. Use inf for no"
@@ -327,7 +327,7 @@ def test_levels_at_the_ends(law: Law, level: float) -> None:
 
     The noise comes from a seeded generator.
     """
-    made = mechanism(law, Levels(level, level, level))
+    made = mechanism(law, NoiseLevels(level, level, level))
     out = payload_of(made, samples(), Pseudo())
     assert msgspec.json.decode(msgspec.json.encode(out), type=NoisePayload) == out
     made.check(out, PLACE)
@@ -360,8 +360,10 @@ def test_honest_gradient_is_plausible(law: Law, level: float, n: int, decay: flo
 
 
 @LAW
-@pytest.mark.parametrize("levels", [LEVELS, Levels(0.1, 0.05, 0.05), Levels(5.0, 2.0, 2.0)])
-def test_honest_counts_are_plausible(law: Law, levels: Levels) -> None:
+@pytest.mark.parametrize(
+    "levels", [LEVELS, NoiseLevels(0.1, 0.05, 0.05), NoiseLevels(5.0, 2.0, 2.0)]
+)
+def test_honest_counts_are_plausible(law: Law, levels: NoiseLevels) -> None:
     errors, labels = mechanism(law, levels).plausible_excess
     scales = 1 / law.strength(levels.errors), law.two_bins() / law.strength(levels.labels)
     assert definition.tail(errors, scales[0], law.norm) <= 1e-9
@@ -499,7 +501,7 @@ def test_what_is_known_beforehand(law: Law) -> None:
     assert halved.noise_energy == whole.noise_energy
     assert [mechanism(law, n_classes=c).counts_labels for c in (1, 3)] == [True, True]
     assert (no_labels.counts_labels, made.evaluates, made.numbers) == (False, True, SIZE + 1 + 3)
-    assert made.effort == 100 * made.numbers
+    assert made.operations == 100 * made.numbers
     exact = mechanism(law, LEVELS._replace(errors=math.inf))
     assert exact.error_count_law(0.25, 20) == (5, 0, 3.75)
     explicit = mechanism(law, batch=1, buffer=1_000_000, radius=1.0)

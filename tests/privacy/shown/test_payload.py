@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from crowdml.privacy import GAUSSIAN, LAPLACE, CheckinKey, Law, Levels, Loss, NoiseMechanism
+from crowdml.privacy import GAUSSIAN, LAPLACE, CheckinKey, Law, Loss, NoiseLevels, NoiseMechanism
 from crowdml.privacy.shown.payload import WatchedMinibatch
 from tests.privacy.given import Given
 from tests.privacy.pseudo import Pseudo
@@ -13,7 +13,7 @@ LAW = pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN], ids=lambda law: law.na
 
 
 def mechanism(law: Law, size: int = 2, heldout: float = 0.0) -> NoiseMechanism:
-    delta, levels = 0.0 if law.pure else 1e-6, Levels(0.5, 0.25, 0.125)
+    delta, levels = 0.0 if law.pure else 1e-6, NoiseLevels(0.5, 0.25, 0.125)
     return NoiseMechanism(
         law, levels, 2.0, size, 3, heldout=heldout, regularization=0.5, delta=delta
     )

@@ -68,13 +68,15 @@ def test_an_event_is_encoded_once_a_second_for_all() -> None:
     fold = Fold(task, terms_hash(task.terms.text))
     fold.apply(entry(task, 1)._replace(at=600))
     published = Published.of(fold, fold.state)
-    first = published.event(3, 660.1)
-    assert published.event(3, 660.9) is first
+    first = published.statistics_event(3, 660.1)
+    assert published.statistics_event(3, 660.9) is first
     head, data, *_ = first.split(b"\n")
     assert head == b"event: statistics"
     document = json.loads(data.removeprefix(b"data: "))
     assert (document["devices"], document["checkins_per_minute"]) == (3, 1.0)
-    later, joined = (json.loads(published.event(*key)[24:]) for key in ((3, 690.0), (4, 660.0)))
+    later, joined = (
+        json.loads(published.statistics_event(*key)[24:]) for key in ((3, 690.0), (4, 660.0))
+    )
     assert later == document | {"checkins_per_minute": 0.5}
     assert joined == document | {"devices": 4}
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Chance, InvalidInput, choose } from "../../../crowdml/web/index.js";
+import { Chance, InvalidInput, chooseRows } from "../../../crowdml/web/index.js";
 import { FALSE_ALARM, chiSquareP } from "../statistics.js";
 
 /** @param {number[]} words */
@@ -72,7 +72,7 @@ test("all choices of held-out samples are equally likely", () => {
   const chance = new Chance();
   const counts = new Map();
   for (let i = 0; i < 50_000; i++) {
-    const choice = choose(6, 3, chance).map(Number).join("");
+    const choice = chooseRows(6, 3, chance).map(Number).join("");
     counts.set(choice, (counts.get(choice) ?? 0) + 1);
   }
   assert.equal(counts.size, 20);

@@ -18,7 +18,7 @@ class SensorReading(NamedTuple):
     value: float
 
 
-class LabelEvent(NamedTuple):
+class LabelChange(NamedTuple):
     """Change the label from this time on, in nanoseconds; an empty text means no label."""
 
     time: int
@@ -41,7 +41,7 @@ class Batch(NamedTuple):
 
     stream: str
     readings: list[SensorReading]
-    labels: tuple[LabelEvent, ...] = ()
+    labels: tuple[LabelChange, ...] = ()
     session: str = ""
     origin: int | None = None
     offset: int = 0

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from crowdml.device.sources.formats.batch import (
     Batch,
-    LabelEvent,
+    LabelChange,
     SensorReading,
     length,
     number_in,
@@ -55,7 +55,7 @@ class SensorLogger:
         readings, labels, foreign = [], [], set()
         for found, time, values in entries:
             if found == "annotation":
-                labels.append(LabelEvent(time, str(values.get("text") or "").strip()))
+                labels.append(LabelChange(time, str(values.get("text") or "").strip()))
             elif found == name:
                 reading = self._reading(values)
                 if not math.isnan(reading):

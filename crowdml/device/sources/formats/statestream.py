@@ -3,7 +3,7 @@
 import math
 from typing import ClassVar
 
-from crowdml.device.sources.formats.batch import Batch, LabelEvent, SensorReading, number_in
+from crowdml.device.sources.formats.batch import Batch, LabelChange, SensorReading, number_in
 
 CHOICES = ("input_select", "select")
 """Domains of entities with which people choose an answer."""
@@ -34,7 +34,7 @@ class StateStream:
         state = body.decode(errors="replace").strip().strip('"')
         if is_choice(topic):
             text = "" if state in NO_STATE else state
-            return Batch("statestream", [], (LabelEvent(arrival, text),))
+            return Batch("statestream", [], (LabelChange(arrival, text),))
         value = number_in(state)
         if last != "state" or math.isnan(value):
             return Batch("statestream", [], foreign=(f"{domain}.{entity}",) if domain else ())

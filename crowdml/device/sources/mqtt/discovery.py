@@ -46,7 +46,7 @@ class Discovery:
         """Publish what has changed; the broker keeps it."""
         for topic, config in self._configs.items():
             broker.retain(topic, config)
-        broker.retain(self._state, msgspec.json.encode(report(device, outcome)))
+        broker.retain(self._state, msgspec.json.encode(device_state(device, outcome)))
 
     def _config(self, client: str, task: str, key: str) -> dict[str, Any]:
         config = ENTITIES[key] | {
@@ -64,7 +64,7 @@ class Discovery:
         return config
 
 
-def report(device: Device, outcome: Outcome) -> dict[str, Any]:
+def device_state(device: Device, outcome: Outcome) -> dict[str, Any]:
     """Return the state of the device; in JSON, an infinite ε is null."""
     state, why = "waiting", str(outcome)
     if device.ended:
