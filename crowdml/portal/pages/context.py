@@ -35,14 +35,14 @@ def service_of(request: Request) -> Service:
     return service
 
 
-def front_of(request: Request) -> PublicAddress:
-    front: PublicAddress = request.app.state.front
-    return front
+def public_address_of(request: Request) -> PublicAddress:
+    address: PublicAddress = request.app.state.public_address
+    return address
 
 
 def on_loopback(request: Request) -> bool:
     """Return whether this page has an address that only its own machine can open."""
-    root = front_of(request).root(request)
+    root = public_address_of(request).root(request)
     return urlsplit(root).hostname in ("localhost", "127.0.0.1", "::1")
 
 

@@ -9,7 +9,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from crowdml import one_file_device as standalone
-from crowdml.portal.pages.context import front_of
+from crowdml.portal.pages.context import public_address_of
 from crowdml.portal.pages.page import HEADERS, render
 from crowdml.portal.pages.static import JOINED, STATIC
 
@@ -43,7 +43,7 @@ async def program_page(request: Request) -> Response:
         joined={"path": JOINED[1:], "sha256": STATIC.files[JOINED].sha256.hex()},
         version=version("crowdml"),
         alone=PROGRAM_SHA256,
-        here=front_of(request).root(request),
+        here=public_address_of(request).root(request),
     )
 
 

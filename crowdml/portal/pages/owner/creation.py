@@ -81,7 +81,7 @@ async def submit(request: Request, posted: FormFields) -> Response:
         posted = with_findings(_with_plan(posted), await kept(request, name))
         if do == "create":
             text, task = _read(request, posted, Pilot.of(posted))
-            await service_of(request).steer(lambda store: store.create_task(task, by=by))
+            await service_of(request).change_tasks(lambda store: store.create_task(task, by=by))
             portal_of(request).planner.remember(task.name, text, CrowdHardships.of(posted))
             await drop(request, name)
             return redirect(request, f"/owner/tasks/{task.name}?done=created")

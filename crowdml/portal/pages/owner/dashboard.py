@@ -7,7 +7,7 @@ from crowdml.portal.pages.context import service_of
 from crowdml.portal.pages.owner.session import for_owner
 from crowdml.portal.pages.page import render
 from crowdml.portal.pages.task_listing import TaskListing
-from crowdml.server.results import reports
+from crowdml.server.results import current_statistics
 
 NEWEST = 50
 FEW = 10
@@ -19,12 +19,12 @@ async def dashboard(request: Request) -> Response:
     service = service_of(request)
     learners = service.registry.learners()
     listing = TaskListing.of(learners, request.query_params)
-    actions = await service.in_reader(lambda store: store.owners.actions(most=NEWEST))
+    actions = await service.run_in_reader(lambda store: store.owners.actions(most=NEWEST))
     return render(
         request,
         "owner/dashboard.html",
         listing=listing,
-        tasks=[(learner, reports.statistics(learner)) for learner in listing.shown],
+        tasks=[(learner, current_statistics(learner)) for learner in listing.shown],
         actions=actions,
         few=FEW,
         names={learner.task.name for learner in learners},

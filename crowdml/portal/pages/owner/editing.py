@@ -22,7 +22,7 @@ async def edit(request: Request, posted: FormFields) -> Response:
     name, by = learner_of(request).task.name, request.state.owner.name
     changes = {key: _value(key, posted[key]) for key in EDITABLE if key in posted}
     try:
-        await service_of(request).steer(lambda store: store.edit_task(name, changes, by=by))
+        await service_of(request).change_tasks(lambda store: store.edit_task(name, changes, by=by))
     except InvalidTask as error:
         mistakes = {mistake.field: [sentence(mistake)] for mistake in error.mistakes}
         typed = {key: posted.get(key, "") for key in EDITABLE}
@@ -43,7 +43,7 @@ async def delete(request: Request, posted: FormFields) -> Response:
         wrong = say("To delete the task, type its name: {name}", name=name)
         return await send_back(request, wrong=wrong, deleting=wrong)
     try:
-        await service_of(request).steer(lambda store: store.delete_task(name, by=by))
+        await service_of(request).change_tasks(lambda store: store.delete_task(name, by=by))
     except InvalidInput:
         wrong = say(
             "Only a task without check-ins can be deleted, and this task has some. Stop it instead."

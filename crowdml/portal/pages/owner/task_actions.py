@@ -75,7 +75,7 @@ async def invite(request: Request, posted: FormFields) -> Response:
         return await send_back(request, wrong=wrong, uses_wrong=wrong, uses=found)
     once = _number(posted.get("once", "")) or new_draft_name()
     code = _code(request, once)
-    await service_of(request).steer(
+    await service_of(request).change_tasks(
         lambda store: store.invites.create(learner.id, uses, by=by, code=code)
     )
     return redirect(request, f"/owner/tasks/{learner.task.name}?invite={once}")
@@ -87,7 +87,9 @@ async def _invite(request: Request) -> Invite | None:
     if once is None:
         return None
     code = _code(request, once)
-    uses = await service_of(request).in_reader(lambda store: store.invites.uses(learner.id, code))
+    uses = await service_of(request).run_in_reader(
+        lambda store: store.invites.uses(learner.id, code)
+    )
     if uses is None:
         return None
     link, href = (f"{address(request)}#invite={code}" for address in (join_link, join_href))
@@ -119,7 +121,7 @@ async def revoke(request: Request, posted: FormFields) -> Response:
 
 async def _steer(request: Request, change: Callable[[Store], None], done: str) -> Response:
     try:
-        await service_of(request).steer(change)
+        await service_of(request).change_tasks(change)
     except InvalidInput as error:
         wrong = say(error.phrase)
         return await send_back(request, wrong=wrong[:1].upper() + wrong[1:])
