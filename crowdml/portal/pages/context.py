@@ -19,7 +19,7 @@ class Portal:
     def __init__(self) -> None:
         self.charts = RenderCache[bytes](most_waiting=64)
         # A separate cache, so that moving the sliders does not delay the charts.
-        self.hidden = RenderCache[bytes](most_waiting=8)
+        self.hiding_pictures = RenderCache[bytes](most_waiting=8)
         self.examples = RenderCache[Example](most_waiting=16)
         self.password_checks = PasswordChecks()
         self.planner = Planner()

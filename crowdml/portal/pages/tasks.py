@@ -20,7 +20,7 @@ from crowdml.portal.pages.context import (
 )
 from crowdml.portal.pages.description import Description
 from crowdml.portal.pages.page import HEADERS, render
-from crowdml.portal.pages.program import PROGRAM_SHA256
+from crowdml.portal.pages.program import ONE_FILE_DEVICE_SHA256
 from crowdml.portal.pages.task_listing import TaskListing
 from crowdml.portal.pages.wheel import own_wheel
 from crowdml.portal.pictures import CHARTS, DETAIL_CHARTS
@@ -116,7 +116,7 @@ async def join(request: Request) -> Response:
         href=join_href(request),
         root=root,
         fingerprint=public_address_of(request).fingerprint,
-        program_sha256=PROGRAM_SHA256,
+        program_sha256=ONE_FILE_DEVICE_SHA256,
         wheel=await run_in_threadpool(own_wheel),
         loopback=on_loopback(request),
     )

@@ -8,13 +8,13 @@ from starlette.requests import Request
 from crowdml.portal.pages.context import service_of
 from crowdml.portal.pages.owner.form_parsing import FormFields
 
-NAME = re.compile(r"[A-Za-z0-9_-]{16,32}", re.ASCII)
+DRAFT_NAME = re.compile(r"[A-Za-z0-9_-]{16,32}", re.ASCII)
 
 
 def draft_name(request: Request) -> str | None:
     """Return the draft's name in the address."""
     name = request.query_params.get("draft", "")
-    return name if NAME.fullmatch(name) else None
+    return name if DRAFT_NAME.fullmatch(name) else None
 
 
 def new_draft_name() -> str:

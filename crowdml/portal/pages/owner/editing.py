@@ -17,7 +17,7 @@ from crowdml.protocol import EDITABLE
 
 
 @on_post
-async def edit(request: Request, posted: FormFields) -> Response:
+async def edit_task(request: Request, posted: FormFields) -> Response:
     """Save all changes; if one is wrong, save none and show each mistake beside its field."""
     name, by = learner_of(request).task.name, request.state.owner.name
     changes = {key: _value(key, posted[key]) for key in EDITABLE if key in posted}
@@ -37,7 +37,7 @@ def _value(key: str, text: str) -> object:
 
 
 @on_post
-async def delete(request: Request, posted: FormFields) -> Response:
+async def delete_task(request: Request, posted: FormFields) -> Response:
     name, by = learner_of(request).task.name, request.state.owner.name
     if posted.get("confirm", "").strip() != name:
         wrong = say("To delete the task, type its name: {name}", name=name)

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crowdml.portal.pages.context import public_address_of, service_of
-from crowdml.portal.pages.owner.form_parsing import LARGEST, FormFields, read_form
+from crowdml.portal.pages.owner.form_parsing import LARGEST_FORM, FormFields, read_form
 from crowdml.portal.pages.owner.open_session import LONGEST_NAME, SignInResult, open_session
 from crowdml.portal.pages.page import redirect, render
 from crowdml.portal.words import say
@@ -154,7 +154,7 @@ async def _sign_in_first(
     to know a password.
     """
     size = request.headers.get("content-length", "")
-    if not size.isdecimal() or int(size) > LARGEST:
+    if not size.isdecimal() or int(size) > LARGEST_FORM:
         return redirect(request, "/owner/sign-in")
     form = await read(request)
     form.pop(CSRF, None)

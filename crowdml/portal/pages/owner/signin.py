@@ -24,7 +24,7 @@ from crowdml.portal.pages.page import redirect
 LARGEST_BODY = 16 * 1024
 
 
-async def form(request: Request) -> Response:
+async def show_sign_in(request: Request) -> Response:
     return await _page(
         request, {"next": request.query_params.get("next", "")}, SignInResult(status=200)
     )

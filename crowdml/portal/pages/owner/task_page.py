@@ -19,8 +19,8 @@ from crowdml.portal.words import Outlook
 from crowdml.protocol import EDITABLE, Task
 from crowdml.server.results import crowded_joins
 
-NEWEST = 50
-FEW = 10
+NEWEST_ACTIONS = 50
+FEW_ACTIONS = 10
 """The rows of the log that are shown unfolded."""
 
 
@@ -62,7 +62,7 @@ async def task_page(
     devices, actions, invited, crowded = await service.run_in_reader(
         lambda store: (
             DeviceListing.of(store, learner.id, request.query_params),
-            store.owners.actions(learner.task.name, NEWEST),
+            store.owners.actions(learner.task.name, NEWEST_ACTIONS),
             store.invites.count(learner.id),
             crowded_joins(store, learner.id),
         )
@@ -82,7 +82,7 @@ async def task_page(
         invited=invited,
         crowded=crowded,
         actions=actions,
-        few=FEW,
+        few=FEW_ACTIONS,
         exports=list(MODEL_FORMATS) if learner.published.version else [],
         link=join_link(request),
         href=join_href(request),
