@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from crowdml.bench.task import bench_task
 from crowdml.server import Store
 from crowdml.server.database import schema
-from crowdml.server.database.entry import LogEntry
+from crowdml.server.database.log_entry import LogEntry
 
 GROUP = 1000
 SNAPSHOT = os.urandom(12_000)

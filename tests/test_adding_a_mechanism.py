@@ -29,7 +29,7 @@ from crowdml.portal.words import language
 from crowdml.privacy import Unit
 from crowdml.protocol import MECHANISMS, Task, Terms, openapi, read_event
 from crowdml.server import Settings, Store
-from crowdml.server.http.proxies import PublicAddress
+from crowdml.server.http.public_address import PublicAddress
 from crowdml.simulation import Crowd, ExpectedCrowd, Learning, Plan, advise, simulate
 from crowdml.simulation.datasets.synthetic import synthetic
 from tests.portal.calling import call

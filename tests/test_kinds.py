@@ -142,7 +142,7 @@ privacy = {epsilon = 1.0}
 collection = {batch = 5}
 stop = {updates = 100}
 ''')
-print(task.terms.make_model().__class__.__name__, words.model(task.terms.model.kind))
+print(task.terms.make_model().__class__.__name__, words.model_name(task.terms.model.kind))
 """
 
 LEARN = """

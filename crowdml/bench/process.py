@@ -15,7 +15,7 @@ from starlette.routing import Route
 from crowdml.bench.task import bench_task
 from crowdml.demo import HUNG_AFTER_SECONDS, ServerProcess
 from crowdml.errors import InvalidInput
-from crowdml.server import Address, Settings, Store
+from crowdml.server import BindAddress, Settings, Store
 from crowdml.server.http import PublicAddress, create_app
 from crowdml.server.operation import serve
 
@@ -66,9 +66,9 @@ def prepared_server(database: str | None = None, tls: bool = False) -> Iterator[
         yield server
 
 
-def make_app(settings: Settings, front: PublicAddress) -> Starlette:
+def make_app(settings: Settings, public_address: PublicAddress) -> Starlette:
     routes = [Route("/bench/empty", empty, methods=["POST"])]
-    return create_app(settings, front, extra_routes=routes)
+    return create_app(settings, public_address, extra_routes=routes)
 
 
 async def empty(request: Request) -> Response:
@@ -82,7 +82,7 @@ def main(database: str, port: str, workers: str, tls: str) -> None:
         Settings(
             database=database, joins_per_minute=1e9, joins_at_once=10**9, most_listeners=10**6
         ),
-        Address(port=int(port), tls=tls or None),
+        BindAddress(port=int(port), tls=tls or None),
         make_app=make_app,
         workers=int(workers),
     )

@@ -213,8 +213,8 @@ def check_changes_are_noticed(store: Store, other: Store) -> None:
 
 def _news(store: Store) -> DatabaseChanges:
     """Return news, after a time in which it would have arrived."""
-    store.wait(0.2)
-    return store.news()
+    store.wait_for_changes(0.2)
+    return store.changes()
 
 
 def _task(store: Store, name: str) -> Task:

@@ -10,7 +10,7 @@ from crowdml.cli.options import DATABASE, DEFAULT_DATABASE
 from crowdml.cli.output import print_lines
 
 if TYPE_CHECKING:
-    from crowdml.server.operation import Contents
+    from crowdml.server.operation import BackupContents
 
 BACKUP_FILE = Annotated[Path, typer.Argument(help="The file of the backup.")]
 
@@ -29,7 +29,7 @@ def restore(file: BACKUP_FILE, database: DATABASE = DEFAULT_DATABASE) -> None:
     print_lines(f"restored {file}: {_in_words(restore(database, file))}")
 
 
-def _in_words(contents: "Contents") -> str:
+def _in_words(contents: "BackupContents") -> str:
     return ", ".join(
         f"{count:,} {name if count != 1 else name.removesuffix('s')}"
         for name, count in contents._asdict().items()

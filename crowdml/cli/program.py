@@ -29,7 +29,7 @@ def program(
 ) -> None:
     """Print the SHA-256 of each file of the phone's program, or compare a server's files."""
     with needs("server"):
-        from crowdml.portal.pages import handed_out, program_files
+        from crowdml.portal.pages import program_files, served_files
 
     if url is None:
         for path, sha256 in program_files().items():
@@ -42,16 +42,16 @@ def program(
     with closing(connection):
         others = [
             path
-            for path, sha256 in handed_out().items()
+            for path, sha256 in served_files().items()
             if _handed_out(connection, f"{root}/{path}", url) != sha256
         ]
     if others:
         raise CrowdmlError(
             f"the server's files must be the files of this release, found {len(others)} of "
-            f"{len(handed_out())} that differ: {', '.join(others)}. Do not take part by phone, "
+            f"{len(served_files())} that differ: {', '.join(others)}. Do not take part by phone, "
             "unless the server runs another release and you have compared its files."
         )
-    print_lines(f"all {len(handed_out())} files are those of this release")
+    print_lines(f"all {len(served_files())} files are those of this release")
 
 
 def _handed_out(connection: HTTPConnection, path: str, url: str) -> str:

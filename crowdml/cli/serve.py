@@ -57,10 +57,10 @@ def serve_command(
     """Run the server until Ctrl-C."""
     with needs("server"):
         from crowdml.portal import create_portal_app
-        from crowdml.server import Address, Settings
+        from crowdml.server import BindAddress, Settings
         from crowdml.server.http import PublicAddress
         from crowdml.server.operation import serve
-    address = Address(host, port, tls, insecure_http, PublicAddress(public_url, trust_proxy))
+    address = BindAddress(host, port, tls, insecure_http, PublicAddress(public_url, trust_proxy))
     settings = Settings(
         database=database,
         keep_payloads=keep_payloads,

@@ -32,11 +32,11 @@ async def favicon(request: Request) -> Response:
 PAGES = [Route("/favicon.ico", favicon), *ROUTES, *owner.ROUTES]
 
 
-def create_portal_app(settings: Settings, front: PublicAddress | None = None) -> Starlette:
+def create_portal_app(settings: Settings, public_address: PublicAddress | None = None) -> Starlette:
     """Create one app with the API and the portal."""
     return create_app(
         settings,
-        front or PublicAddress(),
+        public_address or PublicAddress(),
         extra_routes=[
             Route(page.path, in_their_language(page.endpoint), methods=page.methods)
             for page in PAGES

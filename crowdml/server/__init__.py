@@ -11,11 +11,11 @@ from crowdml.lazy import lazy
 if TYPE_CHECKING:
     from crowdml.server.compression import best_coding
     from crowdml.server.database import Store
-    from crowdml.server.operation import Address
+    from crowdml.server.operation import BindAddress
     from crowdml.server.settings import Settings
 
 __all__ = [
-    "Address",
+    "BindAddress",
     "Settings",
     "Store",
     "best_coding",

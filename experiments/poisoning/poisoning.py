@@ -19,7 +19,7 @@ from crowdml.learning import UsualLength, length_limit
 from crowdml.models import Softmax
 from crowdml.privacy import DirectionMechanism, NoiseMechanism, Roles, StandIn
 from crowdml.protocol import MECHANISMS, Conditions, WantedPrivacy
-from crowdml.server.database.shares import Shares
+from crowdml.server.log.device_shares import DeviceShares
 from crowdml.simulation import Crowd, Dataset, Learning, load_dataset
 from crowdml.simulation.learning_setup import LearningSetup
 from crowdml.simulation.trial import prepare
@@ -47,13 +47,13 @@ class Server:
         mechanism = self.setup.stand_in.mechanism
         limit = None if self.defence == "gate" else length_limit(mechanism)
         self.usual = None if limit is None else UsualLength(limit)
-        self.shares = Shares() if self.defence == "both caps" else None
+        self.shares = DeviceShares() if self.defence == "both caps" else None
         self.rejected: Counter[str] = Counter()
 
     def takes(self, device: int, who: str) -> bool:
         if self.shares is None:
             return True
-        if self.shares.used_up(device):
+        if self.shares.has_used_up(device):
             self.rejected[who] += 1
             return False
         self.shares.add(device, 0)

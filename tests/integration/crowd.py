@@ -17,7 +17,7 @@ import crowdml
 from crowdml.device import DeviceStore
 from crowdml.privacy import DirectionEvent, NoisePayload
 from crowdml.protocol import Task
-from crowdml.server.database.entry import LogEntry
+from crowdml.server.database.log_entry import LogEntry
 from crowdml.types import Ints
 from tests.support.servers import PATIENCE, Process, make_directed, make_task
 

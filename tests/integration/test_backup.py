@@ -13,7 +13,7 @@ from crowdml.privacy import Limits
 from crowdml.server import Store
 from crowdml.server.database import schema
 from crowdml.server.database.opening import open_database
-from crowdml.server.operation.backup import COPIED, back_up, restore
+from crowdml.server.operation.backup import COPIED_TABLES, back_up, restore
 from tests.cli.command import soon
 from tests.support.postgres import running_postgres
 from tests.support.servers import LABELS, Portal, create, make_directed, make_task, recompute
@@ -123,4 +123,4 @@ def test_from_sqlite_to_postgresql_and_back(tmp_path: Path) -> None:
     with closing(Store(last)) as store:
         assert [each.name for each in store.devices(2)] == [device.name]
         assert store.owners.names() == ["ada"]
-    assert {table.name for table in COPIED}.isdisjoint({"nodes", "sessions"})
+    assert {table.name for table in COPIED_TABLES}.isdisjoint({"nodes", "sessions"})

@@ -19,7 +19,7 @@ import pytest
 
 from crowdml.device import Device
 from crowdml.protocol import Task
-from crowdml.server.database.entry import LogEntry
+from crowdml.server.database.log_entry import LogEntry
 from tests.cli.command import COMMAND, environment
 from tests.device import dying
 from tests.device.fakes import one_hot

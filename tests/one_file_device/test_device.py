@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from crowdml.protocol import Task, terms_hash
-from crowdml.server.database.entry import LogEntry
+from crowdml.server.database.log_entry import LogEntry
 from tests.conformance.scene import Scene, Stage
 from tests.device.puppet import serving
 from tests.one_file_device.alone import PROGRAM, Alone, line

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from crowdml.protocol import Checkin, Task, checkin_type, terms_hash
 from crowdml.server import Store
 from crowdml.server.database import schema
-from crowdml.server.database.entry import LogEntry
+from crowdml.server.database.log_entry import LogEntry
 from crowdml.server.database.store import DeviceRow
 from crowdml.server.database.tokens import token_sha256
 from crowdml.server.log.decision import Arrival

@@ -10,7 +10,7 @@ from crowdml.models import Minibatch
 from crowdml.optim import OPTIMIZERS
 from crowdml.privacy import CheckinKey, SystemChance
 from crowdml.protocol import MECHANISMS, Task, terms_hash
-from crowdml.server.database.entry import LogEntry
+from crowdml.server.database.log_entry import LogEntry
 from crowdml.server.log.fold import Fold
 from crowdml.simulation import Learning
 from crowdml.simulation.fold import checkin_step

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from crowdml.cli import main
-from crowdml.server import Address, Settings, Store
+from crowdml.server import BindAddress, Settings, Store
 from crowdml.server.database.log import Log
 from crowdml.server.database.nodes import Nodes
 from crowdml.server.operation.serve import serve
@@ -74,10 +74,10 @@ def run_command(begin: Callable[[], None], arguments: list[str]) -> None:
 
 
 def run_breakable(begin: Callable[[], None], options: dict[str, Any]) -> None:
-    """Serve, with the arguments of `Settings` and `Address`; `fail_writes` names the flag."""
+    """Serve, with the arguments of `Settings` and `BindAddress`; `fail_writes` names the flag."""
     begin()
     break_writes(Path(options["fail_writes"]))
-    serve(Settings(**options["settings"]), Address(**options["address"]))
+    serve(Settings(**options["settings"]), BindAddress(**options["address"]))
 
 
 def break_writes(flag: Path) -> None:

@@ -7,7 +7,7 @@ the threads of the server's service, and takes its sentences from `words`.
 from crowdml.portal.pages import participant, pictures, program, static, tasks, wheel
 from crowdml.portal.pages.context import Portal
 from crowdml.portal.pages.page import error_page, redirect
-from crowdml.portal.pages.program import handed_out, program_files
+from crowdml.portal.pages.program import program_files, served_files
 from crowdml.portal.pages.static import STATIC
 
 __all__ = [
@@ -15,9 +15,9 @@ __all__ = [
     "STATIC",
     "Portal",
     "error_page",
-    "handed_out",
     "program_files",
     "redirect",
+    "served_files",
 ]
 
 ROUTES = [

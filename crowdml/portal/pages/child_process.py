@@ -15,7 +15,7 @@ NICENESS = 5
 logger = logging.getLogger("crowdml.portal")
 
 
-class ChildAnswer(NamedTuple):
+class ChildResult(NamedTuple):
     """Hold the exit code of a process, and what it printed."""
 
     code: int | None
@@ -37,7 +37,7 @@ class ChildAnswer(NamedTuple):
 
 async def run_child(
     command: Sequence[str], given: bytes, seconds: float, closing: asyncio.Event
-) -> ChildAnswer | None:
+) -> ChildResult | None:
     """Run a command with these bytes as its input; None if it takes too long or the server ends.
 
     The bytes are in an unnamed file, which vanishes when the process ends.
@@ -58,7 +58,7 @@ async def run_child(
     ended = asyncio.create_task(closing.wait())
     try:
         await asyncio.wait({said, ended}, timeout=seconds, return_when="FIRST_COMPLETED")
-        return ChildAnswer(process.returncode, *said.result()) if said.done() else None
+        return ChildResult(process.returncode, *said.result()) if said.done() else None
     finally:
         ended.cancel()
         if process.returncode is None:

@@ -19,7 +19,7 @@ class Portal:
     def __init__(self) -> None:
         self.charts = RenderCache[bytes](most_waiting=64)
         # A separate cache, so that moving the sliders does not delay the charts.
-        self.hidden = RenderCache[bytes](most_waiting=8)
+        self.hiding_pictures = RenderCache[bytes](most_waiting=8)
         self.examples = RenderCache[Example](most_waiting=16)
         self.password_checks = PasswordChecks()
         self.planner = Planner()
@@ -35,14 +35,14 @@ def service_of(request: Request) -> Service:
     return service
 
 
-def front_of(request: Request) -> PublicAddress:
-    front: PublicAddress = request.app.state.front
-    return front
+def public_address_of(request: Request) -> PublicAddress:
+    address: PublicAddress = request.app.state.public_address
+    return address
 
 
 def on_loopback(request: Request) -> bool:
     """Return whether this page has an address that only its own machine can open."""
-    root = front_of(request).root(request)
+    root = public_address_of(request).root(request)
     return urlsplit(root).hostname in ("localhost", "127.0.0.1", "::1")
 
 

@@ -16,7 +16,7 @@ EXPORT = re.compile(
     r"^export\s+(?=(?:const|class|function\*?|async\s+function)\s+(?P<name>\w+))", re.M
 )
 OTHER = re.compile(r"^(?:import|export)\b.*|\bimport\(.*", re.M)
-HEAD = """\
+FILE_HEAD = """\
 // The program of a phone that takes part: the modules of crowdml/web, one after the other. They
 // stand here as they are written; only what they import and export is passed on in another way.
 """
@@ -29,7 +29,7 @@ def joined(modules: Mapping[str, str], entry: str) -> str:
     ...     "a.js": 'import { two as b } from "./b/c.js";\\nconsole.log(b);\\n',
     ...     "b/c.js": "export const two = 2;\\n",
     ... }
-    >>> print(joined(modules, "a.js").removeprefix(HEAD))
+    >>> print(joined(modules, "a.js").removeprefix(FILE_HEAD))
     <BLANKLINE>
     // ---- b/c.js
     const $b_c = (() => {
@@ -45,7 +45,7 @@ def joined(modules: Mapping[str, str], entry: str) -> str:
     })();
     <BLANKLINE>
     """
-    return HEAD + "".join(
+    return FILE_HEAD + "".join(
         f"\n// ---- {path}\nconst {_name(path)} = (() => {{\n{_inside(path, modules[path])}}})();\n"
         for path in _in_order(modules, entry, ())
     )

@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from crowdml.errors import Rejected
 from crowdml.phrase import Phrase
-from crowdml.portal.pages.context import front_of
+from crowdml.portal.pages.context import public_address_of
 from crowdml.portal.pages.static import STATIC
 from crowdml.portal.words import (
     catalogue,
@@ -54,7 +54,7 @@ def render(
     **context: Any,
 ) -> Response:
     """Render a page from a template; `request.state.owner` is set if an owner has signed in."""
-    prefix = front_of(request).prefix
+    prefix = public_address_of(request).prefix
     always = {
         "path": request.url.path,
         "prefix": prefix,
@@ -68,7 +68,7 @@ def render(
 
 def redirect(request: Request, path: str) -> Response:
     """Redirect the browser to another page of this site."""
-    return RedirectResponse(front_of(request).prefix + path, 303)
+    return RedirectResponse(public_address_of(request).prefix + path, 303)
 
 
 def error_page(request: Request, error: Rejected) -> Response:

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from crowdml.portal.pages.context import front_of, learner_of, on_loopback
+from crowdml.portal.pages.context import learner_of, on_loopback, public_address_of
 from crowdml.portal.pages.description import Description
 from crowdml.portal.pages.page import HEADERS, render
 from crowdml.portal.pages.static import JOINED, STATIC, TYPES, serve_file
@@ -39,7 +39,7 @@ async def participant(request: Request) -> Response:
 
 async def manifest(request: Request) -> Response:
     """Serve the web app manifest, which makes the page installable."""
-    learner, prefix = learner_of(request), front_of(request).prefix
+    learner, prefix = learner_of(request), public_address_of(request).prefix
     address = f"{prefix}/join/{learner.task.name}"
     icons = {"icon-192.png": "192x192", "icon-512.png": "512x512", "icon.svg": "any"}
     document = {
@@ -62,7 +62,7 @@ async def manifest(request: Request) -> Response:
 
 async def files(request: Request) -> Response:
     """List the files that the page needs offline, each with the hash of its content."""
-    prefix = front_of(request).prefix
+    prefix = public_address_of(request).prefix
     body = msgspec.json.encode({prefix + path: STATIC.files[path].etag for path in SHELL})
     return Response(body, media_type="application/json", headers={"Cache-Control": "no-cache"})
 

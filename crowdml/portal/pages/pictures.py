@@ -22,11 +22,11 @@ from crowdml.portal.pictures import (
 )
 from crowdml.protocol import Terms, rejected
 
-FIXED = {"v", "epsilon"}
+CACHED_PARAMETERS = {"v", "epsilon"}
 """The parameters in the query of a picture that may be cached for a while."""
 
-OUTSIDE = "{name} must lie in {low} … {high}, found {found}."
-NOTHING = "Crowdml-Nothing"
+OUT_OF_RANGE = "{name} must lie in {low} … {high}, found {found}."
+NOTHING_HEADER = "Crowdml-Nothing"
 """The header of a picture that only explains why there is nothing to draw."""
 
 FORMATS = {"csv": "text/csv; charset=utf-8", "png": "image/png", "svg": "image/svg+xml"}
@@ -53,7 +53,7 @@ async def chart(request: Request) -> Response:
     saved = f"{learner.task.name}-{name}" if "save" in request.query_params else ""
     answer = _picture(request, body, kind, saved)
     if CHARTS[name].nothing(numbers):
-        answer.headers[NOTHING] = "yes"
+        answer.headers[NOTHING_HEADER] = "yes"
     return answer
 
 
@@ -67,7 +67,7 @@ async def spark(request: Request) -> Response:
     return _picture(request, body, "svg")
 
 
-async def hidden(request: Request) -> Response:
+async def hiding_picture(request: Request) -> Response:
     """Draw how the task's mechanism hides samples, at the settings in the query."""
     learner, theme = learner_of(request), _theme(request)
     terms, colours = learner.task.terms, THEMES[theme]
@@ -81,12 +81,12 @@ async def hidden(request: Request) -> Response:
 
     again = request.query_params.get("again", "")[:9]
     key = (learner.id, theme, again, *settings.values())
-    return _picture(request, await portal_of(request).hidden.get(key, draw), "svg")
+    return _picture(request, await portal_of(request).hiding_pictures.get(key, draw), "svg")
 
 
 def _picture(request: Request, body: bytes, kind: str, name: str = "") -> Response:
     # A page that asks for a version reads the title first and then shows the same cached file.
-    cache = "private, max-age=60" if request.query_params.keys() & FIXED else "no-cache"
+    cache = "private, max-age=60" if request.query_params.keys() & CACHED_PARAMETERS else "no-cache"
     headers = HEADERS | {"Cache-Control": cache, "Vary": "Accept-Language"}
     headers["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'"
     if name:
@@ -117,13 +117,13 @@ def _number(request: Request, name: str, low: float, high: float) -> float:
     except ValueError:
         value = float("nan")
     if not low <= value <= high:
-        problem = Phrase(OUTSIDE, name=name, low=low, high=high, found=f"{text[:40]!r}")
+        problem = Phrase(OUT_OF_RANGE, name=name, low=low, high=high, found=f"{text[:40]!r}")
         raise rejected("invalid-parameter", problem)
     return value
 
 
 ROUTES = [
     Route("/tasks/{task}/spark.svg", spark),
-    Route("/tasks/{task}/hiding.svg", hidden),
+    Route("/tasks/{task}/hiding.svg", hiding_picture),
     Route("/tasks/{task}/charts/{chart}.{format}", chart),
 ]

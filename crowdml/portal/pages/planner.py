@@ -16,13 +16,13 @@ from crowdml.portal.words import Expectation, TaskDraftView, local, say
 from crowdml.portal.words import plain as words
 from crowdml.protocol import Task
 
-MOST = 64
+MOST_CACHED = 64
 MOST_FEATURES = 1000
 """More features would need too much of the server's memory."""
 
 COMMAND = (sys.executable, "-P", "-m", "crowdml", "plan", "-", "--json")
 DRAFT_COMMAND = (*COMMAND[:4], "task", "new", "pilot", "--pilot", "-", "--json")
-SECONDS = 120.0
+PLAN_SECONDS = 120.0
 """The longest that an owner waits for a simulation or a pilot. Both take a few seconds on a quiet
 machine, and longer on a busy one, because their priority is the lowest."""
 
@@ -62,7 +62,7 @@ class Planner:
     """
 
     def __init__(
-        self, command: Sequence[str] = COMMAND, seconds: float = SECONDS, most_waiting: int = 3
+        self, command: Sequence[str] = COMMAND, seconds: float = PLAN_SECONDS, most_waiting: int = 3
     ) -> None:
         self._command, self._seconds, self._most_waiting = command, seconds, most_waiting
         self._forecasts: OrderedDict[tuple[str, CrowdHardships], asyncio.Task[Forecast]] = (
@@ -76,7 +76,7 @@ class Planner:
         found = self._forecasts.get((text, hardships))
         if found and found.done() and not found.cancelled():
             self.known[task] = found.result()
-            if len(self.known) > MOST:
+            if len(self.known) > MOST_CACHED:
                 self.known.popitem(last=False)
 
     async def plan(
@@ -105,7 +105,7 @@ class Planner:
                 return Forecast(why=say("Other crowds are being simulated. Try again in a minute."))
             found = asyncio.create_task(self._next(task, key, closing))
             self._forecasts[key] = found
-            if len(self._forecasts) > MOST:
+            if len(self._forecasts) > MOST_CACHED:
                 self._forecasts.popitem(last=False)
         return await asyncio.shield(found)
 
@@ -148,9 +148,9 @@ class Planner:
         """Read a pilot and fit a start to it; return the reason as text if that fails."""
         async with self._one_at_a_time:
             command = (*DRAFT_COMMAND, *options)
-            answer = await run_child(command, pilot, SECONDS, closing)
+            answer = await run_child(command, pilot, PLAN_SECONDS, closing)
         if answer is None:
-            return too_late(SECONDS, closing)
+            return too_late(PLAN_SECONDS, closing)
         if answer.code == 0:
             return msgspec.json.decode(answer.out, type=TaskDraftView)
         if answer.error is None:

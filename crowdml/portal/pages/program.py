@@ -8,13 +8,13 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from crowdml import one_file_device as standalone
-from crowdml.portal.pages.context import front_of
+from crowdml import one_file_device as device_module
+from crowdml.portal.pages.context import public_address_of
 from crowdml.portal.pages.page import HEADERS, render
 from crowdml.portal.pages.static import JOINED, STATIC
 
-PROGRAM = Path(standalone.__file__).read_bytes()
-PROGRAM_SHA256 = hashlib.sha256(PROGRAM).hexdigest()
+ONE_FILE_DEVICE = Path(device_module.__file__).read_bytes()
+ONE_FILE_DEVICE_SHA256 = hashlib.sha256(ONE_FILE_DEVICE).hexdigest()
 
 
 def program_files() -> dict[str, str]:
@@ -26,13 +26,13 @@ def program_files() -> dict[str, str]:
     }
 
 
-def handed_out() -> dict[str, str]:
+def served_files() -> dict[str, str]:
     """Return the same hashes, and the hash of the joined file that a phone loads."""
     return program_files() | {JOINED[1:]: STATIC.files[JOINED].sha256.hex()}
 
 
-async def program(request: Request) -> Response:
-    return Response(PROGRAM, media_type="text/x-python", headers=HEADERS)
+async def one_file_device(request: Request) -> Response:
+    return Response(ONE_FILE_DEVICE, media_type="text/x-python", headers=HEADERS)
 
 
 async def program_page(request: Request) -> Response:
@@ -42,8 +42,8 @@ async def program_page(request: Request) -> Response:
         files=program_files(),
         joined={"path": JOINED[1:], "sha256": STATIC.files[JOINED].sha256.hex()},
         version=version("crowdml"),
-        alone=PROGRAM_SHA256,
-        here=front_of(request).root(request),
+        alone=ONE_FILE_DEVICE_SHA256,
+        here=public_address_of(request).root(request),
     )
 
 
@@ -54,7 +54,7 @@ async def program_hashes(request: Request) -> Response:
 
 
 ROUTES = [
-    Route("/device.py", program),
+    Route("/device.py", one_file_device),
     Route("/program", program_page),
     Route("/program.sha256", program_hashes),
 ]

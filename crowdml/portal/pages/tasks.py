@@ -12,15 +12,15 @@ from starlette.routing import Route
 
 from crowdml.phrase import Phrase
 from crowdml.portal.pages.context import (
-    front_of,
     learner_of,
     on_loopback,
     portal_of,
+    public_address_of,
     service_of,
 )
 from crowdml.portal.pages.description import Description
 from crowdml.portal.pages.page import HEADERS, render
-from crowdml.portal.pages.program import PROGRAM_SHA256
+from crowdml.portal.pages.program import ONE_FILE_DEVICE_SHA256
 from crowdml.portal.pages.task_listing import TaskListing
 from crowdml.portal.pages.wheel import own_wheel
 from crowdml.portal.pictures import CHARTS, DETAIL_CHARTS
@@ -45,7 +45,7 @@ from crowdml.protocol import (
     WantedPrivacy,
     rejected,
 )
-from crowdml.server.results import has_learnt, learnt_model, model_card, reports
+from crowdml.server.results import current_statistics, has_learnt, learnt_model, model_card
 
 LONGEST_HOST = 255
 
@@ -67,7 +67,7 @@ USUAL = Terms(
 async def tasks(request: Request) -> Response:
     service = service_of(request)
     listing = TaskListing.of(service.registry.learners(), request.query_params)
-    cards = [(learner, reports.statistics(learner)) for learner in listing.shown]
+    cards = [(learner, current_statistics(learner)) for learner in listing.shown]
     return render(
         request, "tasks.html", cache="no-cache", listing=listing, cards=cards, guess_of=guess_of
     )
@@ -106,7 +106,7 @@ async def _example(request: Request) -> Example | None:
 
 
 async def join(request: Request) -> Response:
-    learner, root = learner_of(request), front_of(request).root(request)
+    learner, root = learner_of(request), public_address_of(request).root(request)
     return render(
         request,
         "join.html",
@@ -115,8 +115,8 @@ async def join(request: Request) -> Response:
         link=join_link(request),
         href=join_href(request),
         root=root,
-        fingerprint=front_of(request).fingerprint,
-        program_sha256=PROGRAM_SHA256,
+        fingerprint=public_address_of(request).fingerprint,
+        program_sha256=ONE_FILE_DEVICE_SHA256,
         wheel=await run_in_threadpool(own_wheel),
         loopback=on_loopback(request),
     )
@@ -150,7 +150,7 @@ async def card(request: Request) -> Response:
 async def card_file(request: Request) -> Response:
     """Serve the model card as a Markdown file for model hubs, in English."""
     learner, builds = learner_of(request), request.app.state.builds
-    text = await builds.once((learner.id, "card"), lambda: model_card(learner))
+    text = await builds.build_once((learner.id, "card"), lambda: model_card(learner))
     saved = {"Content-Disposition": f'attachment; filename="{learner.task.name}.md"'}
     return Response(text, media_type="text/markdown", headers=HEADERS | saved)
 
@@ -170,7 +170,7 @@ def numbers_of(request: Request) -> TaskNumbers:
 
 def join_href(request: Request) -> str:
     """Return the link to the participants' page, relative to this site."""
-    return front_of(request).link(f"/join/{request.path_params['task']}")
+    return public_address_of(request).link(f"/join/{request.path_params['task']}")
 
 
 def join_link(request: Request) -> str:
@@ -179,7 +179,7 @@ def join_link(request: Request) -> str:
         raise rejected(
             "invalid-request", Phrase("a host has at most {n} characters.", n=LONGEST_HOST)
         )
-    return f"{front_of(request).root(request)}/join/{request.path_params['task']}"
+    return f"{public_address_of(request).root(request)}/join/{request.path_params['task']}"
 
 
 ROUTES = [

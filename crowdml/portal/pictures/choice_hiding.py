@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.projections.polar import PolarAxes
 
-DRAWS = 60
+DRAWN_MESSAGES = 60
 THINNEST = 0.03
 """The width of the thinnest visible arc, in radians."""
 
@@ -54,7 +54,7 @@ class ChoiceHiding:
             "arc. The needle shows one that was really drawn, the dots {draws} more. The right "
             "dial is a device with the opposite data: it could send the same direction too.",
             k=words.count(self.choice.k),
-            draws=DRAWS,
+            draws=DRAWN_MESSAGES,
         )
 
     @property
@@ -108,8 +108,8 @@ class ChoiceHiding:
         axes.bar(0, 0.22, 2 * np.pi, bottom=0.78, color=colour, alpha=0.18)
         axes.bar(top, 0.22, arc, bottom=0.78, color=colour)
         order = np.arange(1, choice.k + 1)
-        drawn = np.array([choice.choose(order, chance) for _ in range(DRAWS)])
-        radius = 1.07 + 0.14 * np.linspace(0, 1, DRAWS)
+        drawn = np.array([choice.choose(order, chance) for _ in range(DRAWN_MESSAGES)])
+        radius = 1.07 + 0.14 * np.linspace(0, 1, DRAWN_MESSAGES)
         axes.plot(top + self._angle(drawn), radius, ".", color=colour, markersize=3)
         needle = float(self._angle(np.array([self.sent]))[0])
         axes.plot([needle, needle], [0, 1.0], color=theme.text, linewidth=2.4)

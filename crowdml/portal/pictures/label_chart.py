@@ -11,7 +11,7 @@ from crowdml.protocol import Estimate, Task, is_precise_enough
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LONGEST = 18
+LONGEST_LABEL = 18
 
 
 def draw_labels(numbers: TaskNumbers, theme: Theme) -> "Figure":
@@ -47,7 +47,7 @@ def no_labels(numbers: TaskNumbers) -> str:
 
 
 def _short(label: str) -> str:
-    return label if len(label) <= LONGEST else label[: LONGEST - 1] + "…"
+    return label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
 
 
 def note_labels(task: Task) -> str:

@@ -16,7 +16,7 @@ from crowdml.types import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-DRAWS = 60
+DRAWN_MESSAGES = 60
 WIDEST_TITLE = 52
 """The most letters on one line of the title."""
 
@@ -81,7 +81,7 @@ class NoiseHiding:
             axes.plot(grid, law, color=colour, label=name)
             axes.fill_between(grid, law, color=colour, alpha=0.12, linewidth=0)
             axes.vlines(truth, 0, 1, color=colour, linewidth=1, linestyle=":")
-            below = np.full(DRAWS, -0.07 - 0.08 * row)
+            below = np.full(DRAWN_MESSAGES, -0.07 - 0.08 * row)
             axes.plot(self._drawn(truth), below, "|", color=colour, markersize=7)
         axes.set_xlim(-reach, reach)
         axes.set_ylim(-0.22, 1.08)
@@ -112,6 +112,6 @@ class NoiseHiding:
 
     def _drawn(self, truth: float) -> Array:
         law, step = self.hills.law, self.hills.step
-        steps = np.full(DRAWS, round(truth / step), dtype=np.int64)
+        steps = np.full(DRAWN_MESSAGES, round(truth / step), dtype=np.int64)
         noisy = law.add(steps, self.hills.sensitivity, self.hills.level, ExactNoise())
         return noisy.astype(np.float64) * step

@@ -13,7 +13,7 @@ from crowdml.portal.words import current_language
 from crowdml.protocol import rejected
 
 T = TypeVar("T")
-MOST = 512
+MOST_CACHED = 512
 ONE_AT_A_TIME = Lock()
 """Matplotlib's settings are shared by all threads, and one picture at a time leaves the processor
 to check-ins."""
@@ -48,7 +48,7 @@ class RenderCache(Generic[T]):
                 )
             found = asyncio.get_running_loop().run_in_executor(self._thread, made)
             self._results[key] = found
-            if len(self._results) > MOST:
+            if len(self._results) > MOST_CACHED:
                 self._results.popitem(last=False)
         try:
             return await asyncio.shield(found)

@@ -19,10 +19,10 @@ MOST_REPORTS = 2000
 """The most rows of reports that are computed; with more reports, a row stands for several."""
 
 WEEK = 7 * 86400
-VAGUE, CLEAR = 0.3, 0.1
+VAGUE_MARGIN, CLEAR_MARGIN = 0.3, 0.1
 """Margins of an error: one that shows hardly anything, and one that satisfies most owners."""
 
-BETTER = 0.8
+WORTHWHILE_RATIO = 0.8
 """Advice is given only if it would shrink the margin to this share, or less."""
 
 NEVER_ENDS = 5 * 365 * 86400
@@ -49,7 +49,7 @@ def expected_margin(task: Task, checkins: int) -> float | None:
     rows[:, 0], rows[:, 1] = reports * (checkins / len(reports)), reports
     rows[:, 2:] = predictions * each / 2, predictions * each, each
     found = error_now(rows, checkins, mechanism.error_variance, expected=True)
-    return None if found is None or found.margin >= VAGUE else found.margin
+    return None if found is None or found.margin >= VAGUE_MARGIN else found.margin
 
 
 def advice(task: Task) -> str | None:
@@ -111,17 +111,17 @@ class Outlook(NamedTuple):
         """Return the heading of the sentences."""
         if self.numbers.statistics.state.final:
             return say("What stayed uncertain")
-        if self.help:
+        if self.suggestions:
             return say("What is uncertain, and what would help")
         return say("What is uncertain")
 
     @property
     def sentences(self) -> list[str]:
         """List what is uncertain, and what would help."""
-        return [*self._about_error(), *self._about_answers(), *self.help]
+        return [*self._about_error(), *self._about_answers(), *self.suggestions]
 
     @property
-    def help(self) -> list[str]:
+    def suggestions(self) -> list[str]:
         """List what would help."""
         return [*self._help_with_error(), *self._help_with_devices()]
 
@@ -138,7 +138,7 @@ class Outlook(NamedTuple):
     def _help_with_error(self) -> Iterator[str]:
         task, now = self.numbers.task, self.numbers.statistics
         margin = now.error.margin if now.error and is_precise_enough(now.error) else 1.0
-        if not task.terms.mechanism().evaluates or not now.version or margin <= CLEAR:
+        if not task.terms.mechanism().evaluates or not now.version or margin <= CLEAR_MARGIN:
             return
         if now.state is State.EXHAUSTED:
             yield say(
@@ -148,8 +148,8 @@ class Outlook(NamedTuple):
         if now.state.final:
             return
         at_end = expected_margin(task, self.end)
-        if at_end is not None and at_end < BETTER * margin:
-            wanted = max(CLEAR, at_end)
+        if at_end is not None and at_end < WORTHWHILE_RATIO * margin:
+            wanted = max(CLEAR_MARGIN, at_end)
             needed = self._checkins_for(wanted)
             yield say(
                 "After check-in {n}, the model’s error will be known to within {margin}.",

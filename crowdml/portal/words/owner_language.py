@@ -20,14 +20,14 @@ SMALL_WORDS = {
     "it": "che come con da dei del di e il in la le nel non o per se sono un una",
     "nl": "aan als bij dat de een en er het hoe in is met niet of om op te van voor wat",
 }
-SURE = 2
+FEWEST_SMALL_WORDS = 2
 """The fewest small words that show a language."""
 
 
 def lang_of(task: Task) -> Markup:
     """Return the `lang` attribute of an owner's text; empty if it is in the reader's language."""
     terms = task.terms
-    found = guessed(" ".join((
+    found = guess_language(" ".join((
         task.title, task.objective, terms.purpose, terms.sensors, terms.features.description,
         terms.target.description, *terms.target.labels,
     )))  # fmt: skip
@@ -35,15 +35,18 @@ def lang_of(task: Task) -> Markup:
 
 
 @lru_cache(maxsize=1024)
-def guessed(text: str) -> str:
+def guess_language(text: str) -> str:
     """Guess the language of a text; empty if it has too few small words.
 
-    >>> guessed("Tell from a phone's movement whether its owner walks."), guessed("42 lx")
-    ('en', '')
-    >>> guessed("Aus der Bewegung des Telefons erkennen, ob man geht.")
+    >>> guess_language("Tell from a phone's movement whether its owner walks.")
+    'en'
+    >>> guess_language("42 lx")
+    ''
+    >>> guess_language("Aus der Bewegung des Telefons erkennen, ob man geht.")
     'de'
     """
     words = re.findall(r"[^\W\d_]+", text.lower())
     hits = {name: sum(map(known.split().count, words)) for name, known in SMALL_WORDS.items()}
     best = max(hits, key=lambda name: hits[name])
-    return best if hits[best] >= SURE and list(hits.values()).count(hits[best]) == 1 else ""
+    is_only_best = list(hits.values()).count(hits[best]) == 1
+    return best if hits[best] >= FEWEST_SMALL_WORDS and is_only_best else ""

@@ -68,7 +68,7 @@ class Performance:
         return say("Whether that is better than {how} ({guess}) is not known.", **values)
 
     @property
-    def typical(self) -> str:
+    def typical_error(self) -> str:
         """Write the typical error of a predicted number; empty for labels, or if unknown."""
         if (
             self.numbers.task.terms.n_classes

@@ -32,16 +32,16 @@ def exactly(value: float) -> str:
     return str(value) if isinstance(value, int) else local(f"{round(value, 4) + 0.0:.4f}")
 
 
-def model(kind: str) -> str:
+def model_name(kind: str) -> str:
     """Name a kind of model in words.
 
-    >>> model("ridge")
+    >>> model_name("ridge")
     'Linear regression with squared error'
     """
     return _begun(say(MODELS[kind].words))
 
 
-def algorithm(kind: str) -> str:
+def algorithm_name(kind: str) -> str:
     return _begun(say(OPTIMIZERS[kind].words))
 
 
@@ -70,10 +70,10 @@ def except_with(probability: float) -> str:
     return say(", but for a chance of one in {n}", n=count(round(1 / probability)))
 
 
-def state(state: State, version: int) -> str:
+def state_name(state: State, version: int) -> str:
     """Name a task's state; a running task that waits for its first check-in is recruiting.
 
-    >>> state(State.RUNNING, 0), state(State.RUNNING, 9), state(State.REACHED, 9)
+    >>> state_name(State.RUNNING, 0), state_name(State.RUNNING, 9), state_name(State.REACHED, 9)
     ('Recruiting', 'Running', 'Reached its target')
     """
     if state is State.RUNNING and version == 0:
@@ -98,10 +98,10 @@ def ending(state: State, version: int) -> str:
     return say(state.phrase)
 
 
-def status(status: str) -> str:
+def status_name(status: str) -> str:
     """Name a device's status for the task's owner.
 
-    >>> status("left")
+    >>> status_name("left")
     'left'
     """
     return {"active": say("active"), "left": say("left"), "revoked": say("revoked")}[status]

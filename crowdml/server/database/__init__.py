@@ -11,7 +11,6 @@ from crowdml.lazy import lazy
 if TYPE_CHECKING:
     from crowdml.server.database import schema
     from crowdml.server.database.connection import Database, DatabaseChanges
-    from crowdml.server.database.entry import LogEntry, this_minute
     from crowdml.server.database.invites import invite_required
     from crowdml.server.database.joins import DAY
     from crowdml.server.database.log import (
@@ -22,12 +21,12 @@ if TYPE_CHECKING:
         Log,
         marks_of,
     )
+    from crowdml.server.database.log_entry import LogEntry, this_minute
     from crowdml.server.database.nodes import MetricValue, NodeRow
     from crowdml.server.database.opening import new_file, open_database, remove_new
     from crowdml.server.database.owner_settings import DELETED, OwnerSettings
     from crowdml.server.database.owners import COMMAND_LINE, SESSION_SECONDS
     from crowdml.server.database.passwords import LONGEST_PASSWORD, password_matches
-    from crowdml.server.database.shares import Shares
     from crowdml.server.database.store import DeviceRow, Store, TaskRow
     from crowdml.server.database.tokens import token_sha256
 
@@ -49,7 +48,6 @@ __all__ = [
     "MetricValue",
     "NodeRow",
     "OwnerSettings",
-    "Shares",
     "Store",
     "TaskRow",
     "invite_required",

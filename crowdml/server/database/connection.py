@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from crowdml.server.database.owner_settings import OwnerSettings
 
-PATIENCE = 10
+LOCK_SECONDS = 10
 """Seconds for which this process waits for a lock of another process."""
 
 Values: TypeAlias = tuple[Any, ...]
@@ -35,10 +35,10 @@ class Database(ABC):
     never wait for another process.
     """
 
-    mark: str
+    placeholder: str
     """The placeholder for a value in a statement that goes to the driver unchanged."""
 
-    clock: str
+    now_sql: str
     """The time in whole seconds since 1970, as an expression of SQL: the same for all nodes."""
 
     def __init__(self, engine: sa.Engine) -> None:
@@ -73,7 +73,7 @@ class Database(ABC):
         return self.reading()
 
     @abstractmethod
-    def count_on(self) -> None:
+    def reset_sequences(self) -> None:
         """Make new ids follow the ids of rows that were written with explicit ids."""
 
     def migrating(self) -> AbstractContextManager[sa.Connection]:
@@ -87,7 +87,7 @@ class Database(ABC):
         `Rejected` if the task is gone.
         """
 
-    def ask_locked(
+    def query_locked(
         self, task: int, query: str, values: Values
     ) -> tuple[OwnerSettings, Sequence[Values]]:
         """Lock a task, then run a query; return the owner's settings and the rows."""
@@ -112,12 +112,12 @@ class Database(ABC):
         """
 
     @abstractmethod
-    def news(self) -> DatabaseChanges:
+    def changes(self) -> DatabaseChanges:
         """Return what other processes have written since the last call."""
 
     @abstractmethod
-    def wait(self, seconds: float) -> None:
-        """Return when there may be news, or after `seconds`; any thread may call it."""
+    def wait_for_changes(self, seconds: float) -> None:
+        """Return when there may be changes, or after `seconds`; any thread may call it."""
 
 
 def names_of(table: sa.Table) -> str:

@@ -9,7 +9,7 @@ from crowdml.phrase import Phrase
 from crowdml.protocol import rejected
 from crowdml.server.database import schema
 from crowdml.server.database.connection import Database
-from crowdml.server.database.owners import COMMAND_LINE, record
+from crowdml.server.database.owners import COMMAND_LINE, log_action
 from crowdml.server.database.tokens import token_sha256
 
 
@@ -31,7 +31,7 @@ class Invites:
                 connection.execute(sa.insert(schema.invites), row)
                 task_name = connection.execute(name).scalar_one()
                 invite = Phrase("an invite for {n}", n=uses)
-                record(connection, by, Phrase("invited"), task_name, invite)
+                log_action(connection, by, Phrase("invited"), task_name, invite)
         return code
 
     def count(self, task: int) -> int:

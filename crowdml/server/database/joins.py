@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from crowdml.server.database import schema
 from crowdml.server.database.connection import Database
-from crowdml.server.database.entry import this_minute
+from crowdml.server.database.log_entry import this_minute
 
 DAY = 24 * 3600
 MAKE_KEY = sa.text("INSERT INTO network_keys (day, key) VALUES (:day, :key) ON CONFLICT DO NOTHING")

@@ -11,11 +11,10 @@ from crowdml.phrase import Phrase
 from crowdml.protocol import Task
 from crowdml.server.database import schema
 from crowdml.server.database.connection import Database
-from crowdml.server.database.entry import LogEntry
 from crowdml.server.database.joins import JoinRow, Joins
+from crowdml.server.database.log_entry import LogEntry
 from crowdml.server.database.owner_settings import OwnerSettings
-from crowdml.server.database.owners import record
-from crowdml.server.database.shares import NEWEST
+from crowdml.server.database.owners import log_action
 
 DEVICE_ORDERS = ("joined", "newest", "most")
 """Orders of devices: as they joined, by newest check-in, by number of check-ins."""
@@ -43,7 +42,7 @@ class DeviceTotals(NamedTuple):
 DROPPED_PAYLOAD = b""
 """Replaces a payload in the log once snapshots cover it."""
 
-AFTER = (
+ENTRIES_QUERY = (
     "SELECT log.task, log.seq, log.device, log.id, log.at, log.version, log.number, log.samples, "
     "COALESCE(payloads.payload, {0}), devices.name FROM checkins log "
     "JOIN devices ON devices.task = log.task AND devices.number = log.device "
@@ -52,8 +51,8 @@ AFTER = (
 )
 """Read the entries after one entry; plain text, because building the query would take longer."""
 
-WANTED = "(CAST({0} AS INTEGER), CAST({0} AS TEXT), CAST({0} AS INTEGER))"
-SEEN = (
+WANTED_ROW = "(CAST({0} AS INTEGER), CAST({0} AS TEXT), CAST({0} AS INTEGER))"
+SEEN_QUERY = (
     "WITH wanted (device, id, number) AS (VALUES {}) "
     "SELECT log.device, log.id, log.number, log.seq FROM wanted JOIN checkins log "
     "ON log.task = {task} AND log.device = wanted.device AND log.id = wanted.id UNION "
@@ -85,7 +84,7 @@ class Log:
 
     def after(self, seq: int, page: int = 1000) -> Iterator[list[LogEntry]]:
         """Read the entries that follow entry `seq`, in order, a page at a time."""
-        query = AFTER.format(self._database.mark)
+        query = ENTRIES_QUERY.format(self._database.placeholder)
         with self._database.reading() as connection:
             rows = connection.exec_driver_sql(query, (DROPPED_PAYLOAD, self._task, seq, page)).all()
         yield from self._pages(rows, page)
@@ -107,9 +106,9 @@ class Log:
         It returns the owner's settings of the task, and the entries that follow entry `seq`.
 
         """
-        query = AFTER.format(self._database.mark)
+        query = ENTRIES_QUERY.format(self._database.placeholder)
         with self._database.writing():
-            owner_settings, rows = self._database.ask_locked(
+            owner_settings, rows = self._database.query_locked(
                 self._task, query, (DROPPED_PAYLOAD, self._task, seq, page)
             )
             yield owner_settings, self._pages(rows, page)
@@ -151,17 +150,17 @@ class Log:
             reopened = f"{row.reopened} {seq}".strip()
             change = sa.update(schema.tasks).where(c.id == self._task).values(reopened=reopened)
             connection.execute(change)
-            record(
+            log_action(
                 connection, by, Phrase("reopened"), row.name, Phrase("after check-in {n}", n=seq)
             )
             self._database.notify()
 
-    def newest(self, seq: int) -> list[tuple[int, int]]:
-        """Return device and time of the last check-ins up to entry `seq`, the oldest first."""
+    def newest(self, seq: int, most: int) -> list[tuple[int, int]]:
+        """Return device and time of the last `most` check-ins up to `seq`, the oldest first."""
         c = schema.checkins.c
         query = sa.select(c.device, c.at).where(c.task == self._task, c.seq <= seq)
         with self._database.reading() as connection:
-            rows = connection.execute(query.order_by(c.seq.desc()).limit(NEWEST)).all()
+            rows = connection.execute(query.order_by(c.seq.desc()).limit(most)).all()
         return [(device, at) for device, at in reversed(rows)]
 
     def joins(self, device: int) -> list[JoinRow]:
@@ -192,8 +191,8 @@ class Log:
         """
         if not keys:
             return {}
-        wanted = WANTED.format(self._database.mark)
-        query = SEEN.format(", ".join([wanted] * len(keys)), task=self._task)
+        wanted = WANTED_ROW.format(self._database.placeholder)
+        query = SEEN_QUERY.format(", ".join([wanted] * len(keys)), task=self._task)
         values = tuple(chain.from_iterable(keys))
         found: dict[CheckinMark, int] = {}
         with self._database.reading() as connection:

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from crowdml.server.database import schema
 from crowdml.server.database.connection import Database
 
-KEPT = 60
+NODE_ROW_SECONDS = 60
 """Seconds for which the row of a node that ended stays: long enough for a last scrape."""
 
 
@@ -41,10 +41,12 @@ class Nodes:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._write = sa.text(
-            f"INSERT INTO nodes VALUES (:name, :started, {database.clock}, :metrics) "
+            f"INSERT INTO nodes VALUES (:name, :started, {database.now_sql}, :metrics) "
             "ON CONFLICT (name) DO UPDATE SET seen = excluded.seen, metrics = excluded.metrics"
         )
-        self._drop = sa.text(f"DELETE FROM nodes WHERE seen < {database.clock} - {KEPT}")
+        self._drop = sa.text(
+            f"DELETE FROM nodes WHERE seen < {database.now_sql} - {NODE_ROW_SECONDS}"
+        )
 
     def write(self, name: str, started: int, values: list[MetricValue]) -> None:
         """Write this node's row; success shows that the database can be written."""
@@ -58,7 +60,7 @@ class Nodes:
 
     def rows(self) -> list[NodeRow]:
         c = schema.nodes.c
-        since = sa.literal_column(self._database.clock, sa.BigInteger) - c.seen
+        since = sa.literal_column(self._database.now_sql, sa.BigInteger) - c.seen
         query = sa.select(c.name, c.started, c.seen, since, c.metrics).order_by(c.name)
         with self._database.reading() as connection:
             found = connection.execute(query).all()

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from crowdml.phrase import Phrase
 from crowdml.protocol import rejected
 
-ASK = "SELECT state, reopened, edited, removed FROM tasks WHERE id = {}"
+SETTINGS_QUERY = "SELECT state, reopened, edited, removed FROM tasks WHERE id = {}"
 
 DELETED = "deleted"
 """The state of a task that is gone. Its row stays, so that no other task gets its number."""
@@ -26,7 +26,7 @@ class OwnerSettings(NamedTuple):
 
 
 def owner_settings_of(row: Sequence[Any]) -> OwnerSettings:
-    """Read an answer to `ASK`; raise `Rejected` if the task is gone."""
+    """Read an answer to `SETTINGS_QUERY`; raise `Rejected` if the task is gone."""
     owner_settings = OwnerSettings(*row)
     if owner_settings.state == DELETED:
         raise rejected("not-found", Phrase("the task was deleted by its owner."))

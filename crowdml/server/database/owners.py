@@ -20,7 +20,7 @@ COMMAND_LINE = "command line"
 """The name in the log for an action on the command line, where no owner is signed in."""
 
 
-SLOTS = 4096
+ATTEMPT_SLOTS = 4096
 ATTEMPTS_PER_MINUTE, ATTEMPTS_AT_ONCE = 6.0, 5.0
 
 
@@ -68,7 +68,7 @@ class Owners:
                 row = {"name": name, "password": hashed}
                 connection.execute(sa.insert(schema.owners), row)
             deed = Phrase("changed password" if known else "added owner")
-            record(connection, COMMAND_LINE, deed, detail=name)
+            log_action(connection, COMMAND_LINE, deed, detail=name)
 
     def remove(self, name: str) -> None:
         with self._database.writing() as connection:
@@ -77,7 +77,7 @@ class Owners:
             gone = sa.delete(schema.owners).where(schema.owners.c.name == name)
             if not connection.execute(gone).rowcount:
                 raise InvalidInput(f"there is no owner {name!r}. `crowdml owner list` shows them.")
-            record(connection, COMMAND_LINE, Phrase("removed owner"), detail=name)
+            log_action(connection, COMMAND_LINE, Phrase("removed owner"), detail=name)
 
     def names(self) -> list[str]:
         query = sa.select(schema.owners.c.name).order_by(schema.owners.c.name)
@@ -92,7 +92,7 @@ class Owners:
 
     # Signing in
 
-    def attempt(self, name: str, visitor: str | None = None) -> None:
+    def count_attempt(self, name: str, visitor: str | None = None) -> None:
         """Count an attempt to sign in, on any node; raise `Rejected` if there are too many.
 
         A name is any text that is typed, so names share a few thousand buckets. Each visitor has
@@ -100,7 +100,7 @@ class Owners:
 
         """
         key = name if visitor is None else f"{visitor} {name}"
-        slot = int.from_bytes(token_sha256(key)[:4], "big") % SLOTS
+        slot = int.from_bytes(token_sha256(key)[:4], "big") % ATTEMPT_SLOTS
         c, now = schema.attempts.c, time.time()
         with self._database.writing() as connection:
             known = sa.select(c.tokens, c.at).where(c.slot == slot).with_for_update()
@@ -126,7 +126,7 @@ class Owners:
         with self._database.writing() as connection:
             connection.execute(sa.delete(schema.sessions).where(c.expires_at < now))
             connection.execute(sa.insert(schema.sessions), row)
-            record(connection, owner, Phrase("signed in"))
+            log_action(connection, owner, Phrase("signed in"))
         return token
 
     def session(self, token: str) -> str | None:
@@ -161,7 +161,7 @@ def _end_sessions(connection: sa.Connection, owner: str) -> None:
     connection.execute(sa.delete(schema.sessions).where(schema.sessions.c.owner == owner))
 
 
-def record(
+def log_action(
     connection: sa.Connection, owner: str, action: Phrase, task: str = "", detail: str | Phrase = ""
 ) -> None:
     """Record an owner's action in the transaction in which it happens.

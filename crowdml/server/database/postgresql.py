@@ -9,23 +9,23 @@ import sqlalchemy as sa
 
 from crowdml.server.database.connection import (
     EVERYTHING,
-    PATIENCE,
+    LOCK_SECONDS,
     Database,
     DatabaseChanges,
     Values,
     names_of,
 )
-from crowdml.server.database.owner_settings import ASK, OwnerSettings, owner_settings_of
+from crowdml.server.database.owner_settings import SETTINGS_QUERY, OwnerSettings, owner_settings_of
 
 MIGRATING = 0x63726F7764
 CHANNEL = "crowdml"
-LOCK = ASK.format("%s") + " FOR NO KEY UPDATE"
+LOCK_QUERY = SETTINGS_QUERY.format("%s") + " FOR NO KEY UPDATE"
 """Not FOR UPDATE, which would also block transactions that refer to the task, as enrolling does."""
 
 
 class PostgreSql(Database):
-    mark = "%s"
-    clock = "CAST(floor(extract(epoch FROM clock_timestamp())) AS BIGINT)"
+    placeholder = "%s"
+    now_sql = "CAST(floor(extract(epoch FROM clock_timestamp())) AS BIGINT)"
 
     def __init__(self, url: str) -> None:
         self._url = f"postgresql+psycopg:{url.partition(':')[2]}"
@@ -33,17 +33,17 @@ class PostgreSql(Database):
             self._url,
             poolclass=sa.pool.NullPool,
             hide_parameters=True,
-            connect_args={"connect_timeout": PATIENCE, "prepare_threshold": 2},
+            connect_args={"connect_timeout": LOCK_SECONDS, "prepare_threshold": 2},
         )
         super().__init__(engine)
         self._insertions: dict[sa.Table, str] = {}
         self._listener: Any = None
         self._process = 0
-        self._heard = {""}
+        self._changed_logs = {""}
 
     def close(self) -> None:
         super().close()
-        self._deafen()
+        self._stop_listening()
 
     @contextmanager
     def consistent_read(self) -> Iterator[sa.Connection]:
@@ -51,7 +51,7 @@ class PostgreSql(Database):
             connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             yield connection
 
-    def count_on(self) -> None:
+    def reset_sequences(self) -> None:
         for table in ("actions", "tasks"):
             counter = f"pg_get_serial_sequence('{table}', 'id')"
             self._connection.exec_driver_sql(f"SELECT setval({counter}, max(id)) FROM {table}")
@@ -81,13 +81,13 @@ class PostgreSql(Database):
         return self._insertions[table]
 
     def lock(self, task: int) -> OwnerSettings:
-        return owner_settings_of(self._connection.exec_driver_sql(LOCK, (task,)).one())
+        return owner_settings_of(self._connection.exec_driver_sql(LOCK_QUERY, (task,)).one())
 
-    def ask_locked(
+    def query_locked(
         self, task: int, query: str, values: Values
     ) -> tuple[OwnerSettings, Sequence[Values]]:
         with self._pipeline() as driver:
-            locked, asked = driver.execute(LOCK, (task,)), driver.execute(query, values)
+            locked, asked = driver.execute(LOCK_QUERY, (task,)), driver.execute(query, values)
         return owner_settings_of(locked.fetchone()), asked.fetchall()
 
     @contextmanager
@@ -111,16 +111,16 @@ class PostgreSql(Database):
         driver: Any = self._connection.connection.dbapi_connection
         self._process = driver.info.backend_pid
 
-    def news(self) -> DatabaseChanges:
-        heard, self._heard = self._heard, set()
-        if "" in heard:
+    def changes(self) -> DatabaseChanges:
+        changed, self._changed_logs = self._changed_logs, set()
+        if "" in changed:
             return EVERYTHING
-        return DatabaseChanges(logs=frozenset(map(int, heard)))
+        return DatabaseChanges(logs=frozenset(map(int, changed)))
 
-    def wait(self, seconds: float) -> None:
+    def wait_for_changes(self, seconds: float) -> None:
         """Wait on a separate connection, so that other statements need not wait.
 
-        A listener that has just connected reports news, because it missed earlier notifications.
+        A listener that has just connected reports changes, because it missed earlier notifications.
 
         """
         import psycopg
@@ -132,16 +132,16 @@ class PostgreSql(Database):
                     url.render_as_string(hide_password=False), autocommit=True
                 )
                 self._listener.execute(f"LISTEN {CHANNEL}")
-                self._heard.add("")
+                self._changed_logs.add("")
                 return
             for notice in self._listener.notifies(timeout=seconds, stop_after=1):
                 if notice.pid != self._process:
-                    self._heard.add(notice.payload)
+                    self._changed_logs.add(notice.payload)
         except psycopg.OperationalError:
-            self._deafen()
+            self._stop_listening()
             select.select([], [], [], seconds)
 
-    def _deafen(self) -> None:
+    def _stop_listening(self) -> None:
         if self._listener is not None:
             with suppress(Exception):
                 self._listener.close()

@@ -11,18 +11,18 @@ import sqlalchemy as sa
 
 from crowdml.server.database.connection import (
     EVERYTHING,
-    PATIENCE,
+    LOCK_SECONDS,
     Database,
     DatabaseChanges,
     Values,
     names_of,
 )
-from crowdml.server.database.owner_settings import ASK, OwnerSettings, owner_settings_of
+from crowdml.server.database.owner_settings import SETTINGS_QUERY, OwnerSettings, owner_settings_of
 
 
 class Sqlite(Database):
-    mark = "?"
-    clock = "CAST(strftime('%s', 'now') AS INTEGER)"
+    placeholder = "?"
+    now_sql = "CAST(strftime('%s', 'now') AS INTEGER)"
 
     def __init__(self, url: str) -> None:
         _make_private(url)
@@ -30,7 +30,11 @@ class Sqlite(Database):
             url,
             poolclass=sa.pool.StaticPool,
             hide_parameters=True,
-            connect_args={"check_same_thread": False, "isolation_level": None, "timeout": PATIENCE},
+            connect_args={
+                "check_same_thread": False,
+                "isolation_level": None,
+                "timeout": LOCK_SECONDS,
+            },
         )
 
         @sa.event.listens_for(engine, "connect")
@@ -47,29 +51,31 @@ class Sqlite(Database):
         super().__init__(engine)
         self._version = self._data_version()
 
-    def count_on(self) -> None:
+    def reset_sequences(self) -> None:
         """Do nothing: SQLite finds the largest id by itself."""
 
     def append(self, task: int, rows: Mapping[sa.Table, Sequence[Values]]) -> None:
         """Append rows; SQLite counts the commits of others by itself, so nobody is notified."""
         for table, values in rows.items():
-            marks = ", ".join(self.mark * len(table.columns))
+            marks = ", ".join(self.placeholder * len(table.columns))
             statement = f"INSERT INTO {table.name} ({names_of(table)}) VALUES ({marks})"
             self._connection.exec_driver_sql(statement, list(values))
 
     def lock(self, task: int) -> OwnerSettings:
         """Return the owner's settings; the transaction already holds SQLite's only lock."""
-        return owner_settings_of(self._connection.exec_driver_sql(ASK.format("?"), (task,)).one())
+        return owner_settings_of(
+            self._connection.exec_driver_sql(SETTINGS_QUERY.format("?"), (task,)).one()
+        )
 
     def notify(self, task: int | None = None) -> None:
         """Do nothing: SQLite counts the commits of others by itself."""
 
-    def news(self) -> DatabaseChanges:
+    def changes(self) -> DatabaseChanges:
         version = self._data_version()
         changed, self._version = version != self._version, version
         return EVERYTHING if changed else DatabaseChanges()
 
-    def wait(self, seconds: float) -> None:
+    def wait_for_changes(self, seconds: float) -> None:
         select.select([], [], [], seconds)
 
     def _data_version(self) -> int:

@@ -20,15 +20,21 @@ from crowdml.server.database.log import Log
 from crowdml.server.database.nodes import Nodes
 from crowdml.server.database.opening import open_database
 from crowdml.server.database.owner_settings import DELETED, OwnerSettings
-from crowdml.server.database.owners import COMMAND_LINE, Owners, record
+from crowdml.server.database.owners import COMMAND_LINE, Owners, log_action
 from crowdml.server.database.tokens import new_token, token_sha256
 from crowdml.tables import check_kind
 
-DEEDS = {"running": Phrase("resumed"), "paused": Phrase("paused"), "stopped": Phrase("stopped")}
+STATE_ACTIONS = {
+    "running": Phrase("resumed"),
+    "paused": Phrase("paused"),
+    "stopped": Phrase("stopped"),
+}
 """What an owner does to bring a task into each state that is theirs to choose."""
 
 
 class TaskRow(NamedTuple):
+    """Hold a task as it is stored; `terms` is their text, of which devices know the hash."""
+
     id: int
     task: Task
     terms: str
@@ -36,6 +42,8 @@ class TaskRow(NamedTuple):
 
 
 class DeviceRow(NamedTuple):
+    """Hold a device; `status` is active, left or revoked."""
+
     task: int
     number: int
     name: str
@@ -55,9 +63,9 @@ class Store:
         self.nodes = Nodes(self._database)
         self.invites = Invites(self._database)
         self.joins = Joins(self._database)
-        self.wait = self._database.wait
-        self.news = self._database.news
-        self.news()
+        self.wait_for_changes = self._database.wait_for_changes
+        self.changes = self._database.changes
+        self.changes()
 
     def close(self) -> None:
         self._database.close()
@@ -78,7 +86,7 @@ class Store:
                 connection.execute(sa.insert(schema.tasks), row)
             except sa.exc.IntegrityError as error:
                 raise InvalidTask(name_is_taken(task.name)) from error
-            record(connection, by, Phrase("created"), task.name)
+            log_action(connection, by, Phrase("created"), task.name)
             self._database.notify()
         return self.task(task.name)
 
@@ -114,10 +122,10 @@ class Store:
 
     def set_task_state(self, name: str, state: str, by: str = COMMAND_LINE) -> None:
         """Pause, resume or stop a task; a stopped task stays stopped."""
-        if state not in DEEDS:
+        if state not in STATE_ACTIONS:
             words = Phrase(
                 "state must be one of {states}, found {state}.",
-                states=", ".join(DEEDS),
+                states=", ".join(STATE_ACTIONS),
                 state=f"{state!r}",
             )
             raise InvalidInput(words)
@@ -129,7 +137,7 @@ class Store:
                 shown = f"{name!r}"
                 words = Phrase("the task {name} is stopped for good. Create a new one.", name=shown)
                 raise InvalidInput(words)
-            record(connection, by, DEEDS[state], name)
+            log_action(connection, by, STATE_ACTIONS[state], name)
             self._database.notify()
 
     def edit_task(self, name: str, changes: Mapping[str, Any], by: str = COMMAND_LINE) -> Task:
@@ -152,8 +160,8 @@ class Store:
             if changed:
                 values = {"document": msgspec.json.encode(after).decode(), "edited": c.edited + 1}
                 connection.execute(sa.update(schema.tasks).where(c.id == task).values(values))
-                edits = [_edit(path, *pair) for path, pair in changed.items()]
-                record(connection, by, Phrase("edited"), name, joined(edits, "; "))
+                edits = [_edit_phrase(path, *pair) for path, pair in changed.items()]
+                log_action(connection, by, Phrase("edited"), name, joined(edits, "; "))
                 self._database.notify()
         return after
 
@@ -174,7 +182,7 @@ class Store:
             change = sa.update(schema.tasks).where(schema.tasks.c.id == task)
             connection.execute(change.values(gone))
             joined_before = Phrase("{n} devices had joined", n=devices)
-            record(connection, by, Phrase("deleted"), name, joined_before)
+            log_action(connection, by, Phrase("deleted"), name, joined_before)
             self._database.notify()
         return devices
 
@@ -233,7 +241,7 @@ class Store:
             connection.execute(more)
             if status == "revoked":
                 which = Phrase("device {name}", name=name)
-                record(connection, by, Phrase("revoked"), task, which)
+                log_action(connection, by, Phrase("revoked"), task, which)
             self._database.notify()
 
     def count_devices(self, task: int) -> int:
@@ -248,5 +256,5 @@ class Store:
         return Log(self._database, task)
 
 
-def _edit(path: str, before: Any, after: Any) -> Phrase:
+def _edit_phrase(path: str, before: Any, after: Any) -> Phrase:
     return Phrase("{place}: {before} → {after}", place=path, before=str(before), after=str(after))

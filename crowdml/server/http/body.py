@@ -8,11 +8,11 @@ from starlette.types import Receive, Scope
 from crowdml.errors import Rejected
 from crowdml.phrase import Phrase, joined
 from crowdml.protocol import Review, rejected
-from crowdml.server.http.visitor import visitor
+from crowdml.server.http.visitor import visitor_of
 from crowdml.server.service import Bodies, IncomingBody
 
 T = TypeVar("T", bound=msgspec.Struct)
-FEW_PARTS, SMALL_PART = 64, 512
+FEW_PARTS, SMALL_PART_BYTES = 64, 512
 """Each part costs about as much as a small request, and networks deliver larger ones."""
 
 NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -27,19 +27,19 @@ def header(scope: Scope, name: bytes) -> str:
     return ""
 
 
-def incoming(scope: Scope, limit: int) -> IncomingBody:
+def limit_body(scope: Scope, limit: int) -> IncomingBody:
     """Limit the body of a request in a `with` block; raise `Rejected` if it is too large."""
     length = header(scope, b"content-length")
     announced = int(length) if length.isdecimal() else None
     if announced is not None and announced > limit:
         raise _too_large(limit)
     bodies: Bodies = scope["app"].state.service.bodies
-    return IncomingBody(bodies, limit, announced, visitor(scope))
+    return IncomingBody(bodies, limit, announced, visitor_of(scope))
 
 
 async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
     """Read a whole body that is not needed after its request."""
-    with incoming(scope, limit) as body:
+    with limit_body(scope, limit) as body:
         return await read(receive, body)
 
 
@@ -47,7 +47,7 @@ async def read(receive: Receive, body: IncomingBody) -> bytes:
     """Read a whole body that is being limited."""
     announced, limit, read, more = body.announced, body.limit, 0, True
     parts: list[bytes] = []
-    most_parts = FEW_PARTS + limit // SMALL_PART
+    most_parts = FEW_PARTS + limit // SMALL_PART_BYTES
     while more and read <= limit and len(parts) < most_parts:
         message = await receive()
         if message["type"] == "http.disconnect":
@@ -61,7 +61,7 @@ async def read(receive: Receive, body: IncomingBody) -> bytes:
         body.received(len(parts[-1]))
         # All announced bytes have arrived: waiting for the end would cost another loop iteration.
         more = message.get("more_body", False) and read != announced
-    body.arrived()
+    body.mark_complete()
     if read > limit:
         raise _too_large(limit)
     if more:

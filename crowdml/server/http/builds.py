@@ -8,14 +8,14 @@ from typing import Any, NamedTuple, TypeVar
 
 from crowdml.learnt import write_model
 from crowdml.server.compression import compress
-from crowdml.server.http.compression import WORTH
+from crowdml.server.http.compression import SMALLEST_COMPRESSED
 from crowdml.server.log import Learner
 from crowdml.server.results import learnt_model
 
 T = TypeVar("T")
 
 
-class Builds:
+class SharedBuilds:
     """Build answers, at most `at_once` at a time.
 
     Args:
@@ -26,7 +26,7 @@ class Builds:
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="build")
         self._running: dict[Hashable, asyncio.Future[Any]] = {}
 
-    async def once(self, key: Hashable, make: Callable[[], T]) -> T:
+    async def build_once(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return the result of `make`, or of the running build with the same key."""
         running = self._running.get(key)
         if running is None:
@@ -56,7 +56,7 @@ class Exports:
         most_bytes: The memory for files; the file with the oldest request is dropped first.
     """
 
-    def __init__(self, builds: Builds, most_bytes: int) -> None:
+    def __init__(self, builds: SharedBuilds, most_bytes: int) -> None:
         self._builds, self._most_bytes = builds, most_bytes
         self._files: OrderedDict[Hashable, ExportedFile] = OrderedDict()
 
@@ -66,7 +66,7 @@ class Exports:
         file = self._files.get(key)
         while file is None or file.version < asked:
             # A build that began before the request may have an older version: then build again.
-            file = await self._builds.once(key, lambda: _export(learner, format, coding))
+            file = await self._builds.build_once(key, lambda: _export(learner, format, coding))
         self._keep(key, file)
         return file
 
@@ -84,6 +84,6 @@ class Exports:
 def _export(learner: Learner, format: str, coding: str) -> ExportedFile:
     published = learner.published
     body = write_model(learnt_model(published), format)
-    if len(body) < WORTH:
+    if len(body) < SMALLEST_COMPRESSED:
         coding = ""
     return ExportedFile(published.version, compress(body, coding), coding)

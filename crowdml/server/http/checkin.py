@@ -10,7 +10,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from crowdml.errors import Rejected
-from crowdml.server.http.body import decode, header, incoming, read
+from crowdml.server.http.body import decode, header, limit_body, read
 
 HEADERS = [(b"content-type", b"application/json")]
 Answering: TypeAlias = Callable[[Request, Exception], Awaitable[Response]]
@@ -58,13 +58,13 @@ class CheckinHandler:
         registry = service.registry
         served = registry.task(scope["path_params"]["task"])
         token = bearer_token(scope)
-        device = registry.known(served.learner, token) or await registry.device(
+        device = registry.cached_device(served.learner, token) or await registry.device(
             served.learner, token
         )
         served.learner.frequency.enter(device.number)
         served.pending.begin(device.number)
         try:
-            with incoming(scope, served.rules.largest_body) as body:
+            with limit_body(scope, served.rules.largest_body) as body:
                 checkin = decode(served.rules.decoder, await read(receive, body))
                 answer = msgspec.json.encode(await service.commits.checkin(served, device, checkin))
         finally:

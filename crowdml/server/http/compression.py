@@ -6,10 +6,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from crowdml.server.compression import best_coding, compress
 from crowdml.server.http.body import header
 
-WORTH = 512
+SMALLEST_COMPRESSED = 512
 """Bytes below which compression is not worth it, because the answer fits into one packet."""
 
-KINDS = ("text/html", "text/plain", "text/csv", "image/svg+xml", "application/json")
+COMPRESSED_TYPES = ("text/html", "text/plain", "text/csv", "image/svg+xml", "application/json")
 
 
 class Compression:
@@ -25,10 +25,10 @@ class Compression:
         coding = ""
         if scope["type"] == "http" and scope["method"] == "GET":
             coding = best_coding(header(scope, b"accept-encoding"))
-        await self._app(scope, receive, _Answer(send, coding) if coding else send)
+        await self._app(scope, receive, _CompressedResponse(send, coding) if coding else send)
 
 
-class _Answer:
+class _CompressedResponse:
     """Hold the head back until the body shows whether compression is worth it."""
 
     def __init__(self, send: Send, coding: str) -> None:
@@ -42,7 +42,7 @@ class _Answer:
         head, self._head = self._head, None
         if head is not None:
             body, more = message.get("body", b""), message.get("more_body", False)
-            if not more and len(body) >= WORTH:
+            if not more and len(body) >= SMALLEST_COMPRESSED:
                 smaller = compress(body, self._coding)
                 message = {"type": "http.response.body", "body": smaller}
                 headers = MutableHeaders(raw=head["headers"])
@@ -56,4 +56,4 @@ class _Answer:
 def _suits(start: Message) -> bool:
     headers = MutableHeaders(raw=start["headers"])
     kind = headers.get("content-type", "").partition(";")[0]
-    return start["status"] == 200 and kind in KINDS and "content-encoding" not in headers
+    return start["status"] == 200 and kind in COMPRESSED_TYPES and "content-encoding" not in headers

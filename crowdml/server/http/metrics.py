@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from crowdml.server.database import NodeRow
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-FRESH = 15
+FRESH_SECONDS = 15
 """Seconds since its last heartbeat for which a node counts as alive."""
 
 FAMILIES = {
@@ -28,7 +28,7 @@ FAMILIES = {
     "crowdml_task_state": ("gauge", "1 for the state that a task is in, 0 for the others."),
     "crowdml_node_start_time_seconds": ("gauge", "When a node started, since 1970."),
     "crowdml_node_seen_time_seconds": ("gauge", "When a node last wrote its row, since 1970."),
-    "crowdml_nodes": ("gauge", f"Nodes that wrote their row within {FRESH} seconds."),
+    "crowdml_nodes": ("gauge", f"Nodes that wrote their row within {FRESH_SECONDS} seconds."),
 }
 """The type and the description of each metric."""
 
@@ -54,4 +54,4 @@ def _lines(nodes: Sequence[NodeRow]) -> Iterator[tuple[str, str]]:
             ("crowdml_node_seen_time_seconds", node.seen),
         ):
             yield family, f'{family}{{node="{node.name}"}} {when}'
-    yield "crowdml_nodes", f"crowdml_nodes {sum(node.age <= FRESH for node in nodes)}"
+    yield "crowdml_nodes", f"crowdml_nodes {sum(node.age <= FRESH_SECONDS for node in nodes)}"

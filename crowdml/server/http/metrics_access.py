@@ -11,7 +11,7 @@ FORWARDED = (b"forwarded", b"via", b"x-forwarded-", b"x-real-ip", b"x-client-ip"
 """How the headers begin that a proxy adds."""
 
 
-def may_watch(scope: Scope, token: str | None, behind: bool = False) -> bool:
+def may_read_metrics(scope: Scope, token: str | None, behind: bool = False) -> bool:
     """Return whether a request has the token, or without a token comes from this machine.
 
     Behind a proxy on this machine every request comes from this machine, so only a token counts:

@@ -45,7 +45,7 @@ async def reject_http(request: Request, error: Exception) -> Response:
     return answer
 
 
-async def fail(request: Request, error: Exception) -> Response:
+async def server_error(request: Request, error: Exception) -> Response:
     """Answer a fault of the server: the log has the details, the answer does not."""
     route = getattr(request.scope.get("route"), "path", "an address without a route")
     logger.error("%s %s failed", request.method, route, exc_info=error)

@@ -27,45 +27,45 @@ from crowdml.protocol import (
 )
 from crowdml.server.compression import best_coding
 from crowdml.server.http.body import decode, read_body
-from crowdml.server.http.builds import Builds, Exports
+from crowdml.server.http.builds import Exports, SharedBuilds
 from crowdml.server.http.checkin import CheckinHandler, Dispatcher, bearer_token
 from crowdml.server.http.compression import Compression
 from crowdml.server.http.event_stream import EventStream
 from crowdml.server.http.metrics import MEDIA_TYPE as METRICS_TYPE
 from crowdml.server.http.metrics import metrics
-from crowdml.server.http.metrics_access import may_watch
-from crowdml.server.http.proxies import ProxyRestorer, PublicAddress
-from crowdml.server.http.rejections import ErrorPage, fail, reject, reject_http
-from crowdml.server.http.visitor import visitor
-from crowdml.server.results import statistics, view
+from crowdml.server.http.metrics_access import may_read_metrics
+from crowdml.server.http.public_address import ProxyRestorer, PublicAddress
+from crowdml.server.http.rejections import ErrorPage, reject, reject_http, server_error
+from crowdml.server.http.visitor import visitor_of
+from crowdml.server.results import current_statistics, task_view
 from crowdml.server.service import ServedTask, Service
 from crowdml.server.settings import Settings
 
 SMALL_BODY = 4096
-FEW = 2**14
+FEW_PARAMETERS = 2**14
 """Parameters up to which a check-out is made faster here than in another thread."""
 
 BUILDS_AT_ONCE = 2
 PIECE_BYTES = 2**18
 """The size of a piece: copying one blocks the event loop, and each waits for the reader."""
 
-NO_FRONT = PublicAddress()
+DIRECT_ADDRESS = PublicAddress()
 ROLES = frozenset(role.value for role in Role)
 ENROL = msgspec.json.Decoder(Enrol)
 
 
 async def list_tasks(request: Request) -> Response:
-    return _json(TaskList(tuple(map(view, _service(request).registry.learners()))))
+    return _json(TaskList(tuple(map(task_view, _service(request).registry.learners()))))
 
 
 async def describe_task(request: Request) -> Response:
-    return _json(view(_served(request).learner))
+    return _json(task_view(_served(request).learner))
 
 
 async def enrol(request: Request) -> Response:
     learner = _served(request).learner
     message = decode(ENROL, await read_body(request.scope, request.receive, SMALL_BODY))
-    enrolled = await _service(request).registry.enrol(learner, message, visitor(request.scope))
+    enrolled = await _service(request).registry.enrol(learner, message, visitor_of(request.scope))
     return _json(enrolled, status=201)
 
 
@@ -90,12 +90,12 @@ async def check_out(request: Request) -> Response:
     coding = best_coding(request.headers.get("accept-encoding", ""))
     if coding:
         headers |= {"Content-Encoding": coding, "Vary": "Accept-Encoding"}
-    if published.exported.size <= FEW or published.has_body(role, coding):
+    if published.exported.size <= FEW_PARAMETERS or published.has_body(role, coding):
         body = published.body(role, coding)
     else:
-        builds: Builds = request.app.state.builds
+        builds: SharedBuilds = request.app.state.builds
         key = served.learner.id, etag, coding
-        body = await builds.once(key, lambda: published.body(role, coding))
+        body = await builds.build_once(key, lambda: published.body(role, coding))
     return _in_pieces(body, "application/json", headers)
 
 
@@ -111,10 +111,10 @@ def _role(request: Request) -> Role:
 
 
 async def show_statistics(request: Request) -> Response:
-    return _json(statistics(_served(request).learner))
+    return _json(current_statistics(_served(request).learner))
 
 
-async def events(request: Request) -> Response:
+async def stream_statistics(request: Request) -> Response:
     """Stream the statistics now and after every change, until task or listener are gone."""
     service, learner = _service(request), _served(request).learner
     counts = service.counts
@@ -142,7 +142,7 @@ async def events(request: Request) -> Response:
     return EventStream(stream(), counts)
 
 
-async def export(request: Request) -> Response:
+async def export_model(request: Request) -> Response:
     learner = _served(request).learner
     kind = request.query_params.get("format", "npz")
     if kind not in MODEL_FORMATS:
@@ -165,11 +165,11 @@ async def describe_api(request: Request) -> Response:
     return Response(msgspec.json.encode(openapi(version("crowdml"))), media_type="application/json")
 
 
-async def alive(request: Request) -> Response:
+async def report_alive(request: Request) -> Response:
     return PlainTextResponse("alive\n")
 
 
-async def ready(request: Request) -> Response:
+async def report_ready(request: Request) -> Response:
     service = _service(request)
     if not service.ready:
         raise rejected(
@@ -185,11 +185,11 @@ async def ready(request: Request) -> Response:
 
 async def show_metrics(request: Request) -> Response:
     service = _service(request)
-    front: PublicAddress = request.app.state.front
-    behind = bool(front.url or front.proxies)
-    if not may_watch(request.scope, service.settings.metrics_token, behind):
+    address: PublicAddress = request.app.state.public_address
+    behind = bool(address.url or address.proxies)
+    if not may_read_metrics(request.scope, service.settings.metrics_token, behind):
         raise HTTPException(404)
-    nodes = await service.in_reader(service.heartbeat.rows)
+    nodes = await service.run_in_reader(service.heartbeat.rows)
     return Response(metrics(nodes), media_type=METRICS_TYPE)
 
 
@@ -202,11 +202,11 @@ ROUTES = [
     Route("/v1/tasks/{task}/devices/me", leave, methods=["DELETE"]),
     Route("/v1/tasks/{task}/model", check_out),
     Route("/v1/tasks/{task}/stats", show_statistics),
-    Route("/v1/tasks/{task}/events", events),
-    Route("/v1/tasks/{task}/export", export),
+    Route("/v1/tasks/{task}/events", stream_statistics),
+    Route("/v1/tasks/{task}/export", export_model),
     Route("/v1/openapi.json", describe_api),
-    Route("/healthz", alive),
-    Route("/readyz", ready),
+    Route("/healthz", report_alive),
+    Route("/readyz", report_ready),
     Route("/metrics", show_metrics),
 ]
 
@@ -215,14 +215,14 @@ class Application(Starlette):
     """Handle each request: restore it as its sender made it, then call its endpoint."""
 
     def build_middleware_stack(self) -> ASGIApp:
-        front: PublicAddress = self.state.front
-        app = Dispatcher(super().build_middleware_stack(), CHECKINS, reject, fail)
-        return ProxyRestorer(app, front) if front.prefix or front.proxies else app
+        address: PublicAddress = self.state.public_address
+        app = Dispatcher(super().build_middleware_stack(), CHECKINS, reject, server_error)
+        return ProxyRestorer(app, address) if address.prefix or address.proxies else app
 
 
 def create_app(
     settings: Settings,
-    front: PublicAddress = NO_FRONT,
+    public_address: PublicAddress = DIRECT_ADDRESS,
     extra_routes: Sequence[BaseRoute] = (),
     error_page: ErrorPage | None = None,
     state: Mapping[str, object] | None = None,
@@ -234,7 +234,7 @@ def create_app(
         error_page: Shows an error to a person; programs get problem documents.
         state: What the extra routes need.
     """
-    service, builds = Service(settings), Builds(BUILDS_AT_ONCE)
+    service, builds = Service(settings), SharedBuilds(BUILDS_AT_ONCE)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -245,14 +245,14 @@ def create_app(
 
     app = Application(
         routes=[*ROUTES, *extra_routes],
-        exception_handlers={Rejected: reject, HTTPException: reject_http, Exception: fail},
+        exception_handlers={Rejected: reject, HTTPException: reject_http, Exception: server_error},
         lifespan=lifespan,
         middleware=[Middleware(Compression)],
     )
     app.router.redirect_slashes = False
     app.state.settings = settings
     app.state.service = service
-    app.state.front = front
+    app.state.public_address = public_address
     app.state.builds = builds
     app.state.exports = Exports(builds, settings.most_export_bytes)
     app.state.error_page = error_page

@@ -6,14 +6,14 @@ from functools import lru_cache
 from starlette.types import Scope
 
 
-def visitor(scope: Scope) -> str | None:
+def visitor_of(scope: Scope) -> str | None:
     """Return an IPv4 address, or the /64 network of an IPv6 address: one household or more.
 
     None for loopback: a local proxy forwards requests for many visitors.
 
-    >>> visitor({"client": ("203.0.113.5", 1)}), visitor({"client": ("2001:db8:1:2:3::4", 1)})
+    >>> visitor_of({"client": ("203.0.113.5", 1)}), visitor_of({"client": ("2001:db8:1:2:3::4", 1)})
     ('203.0.113.5', '2001:db8:1:2::')
-    >>> visitor({"client": ("127.0.0.1", 1)}), visitor({"client": ("::ffff:203.0.113.5", 1)})
+    >>> visitor_of({"client": ("127.0.0.1", 1)}), visitor_of({"client": ("::ffff:203.0.113.5", 1)})
     (None, '203.0.113.5')
     """
     host, _ = scope.get("client") or ("", 0)

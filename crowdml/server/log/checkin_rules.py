@@ -10,7 +10,7 @@ from crowdml.phrase import Phrase
 from crowdml.privacy import CheckinKey, Implausible
 from crowdml.protocol import Checkin, Terms, checkin_type, rejected
 
-HEAD = 1024
+ENVELOPE_BYTES = 1024
 """Room for the fields that every check-in has."""
 
 
@@ -21,7 +21,7 @@ class CheckinRules:
         self._terms_sha256 = terms_sha256
         self._mechanism = terms.mechanism()
         self.decoder = msgspec.json.Decoder(checkin_type(self._mechanism.payload_type))
-        self.largest_body = self._mechanism.largest_payload + HEAD
+        self.largest_body = self._mechanism.largest_payload + ENVELOPE_BYTES
 
     def check(self, checkin: Checkin, device: str) -> None:
         """Raise `Rejected` unless an honest device with these terms could have sent it."""

@@ -51,7 +51,7 @@ def decide(
         state: The state of the task now.
         frequency: The counter of check-ins that may be appended.
         sent: The numbers that devices have in the log.
-        seen: The places of ids and numbers in the log; those of this group are added.
+        seen: The positions of ids and numbers in the log; those of this group are added.
         removed: Devices that left or were revoked since they were authenticated, with their status.
     """
     decisions: list[CheckinDecision] = []
@@ -74,7 +74,7 @@ def decide(
         if decision is None:
             entry = _entry(task, payload_type, device, checkin, version + 1, at)
             entries.append(entry)
-            frequency.grant(entry.device, at)
+            frequency.reserve(entry.device, at)
             if entry.number is not None:
                 granted[entry.device] = entry.number, known[1] + 1
             for mark in marks_of(entry.device, entry.id, entry.number):

@@ -12,8 +12,8 @@ from crowdml.optim import read_state
 from crowdml.privacy import CheckinKey, Unit
 from crowdml.protocol import Estimate, State, Task
 from crowdml.server.database import LogEntry
-from crowdml.server.log.active import ActiveDevices
-from crowdml.server.log.history import HistoryRecorder, Point, wants_error
+from crowdml.server.log.active_devices import ActiveDevices
+from crowdml.server.log.history import HistoryRecorder, Point, error_is_due
 from crowdml.types import Array
 
 PARTS = {"w", "totals", "active", "reports", "numbers", "evidence", "lengths"}
@@ -58,9 +58,9 @@ class Fold:
             )
             self._reopen()
             self.active.add(entry.device)
-            if self.history.wants(entry.seq):
-                self.history.add(self.point())
-            if wants_error(entry.seq):
+            if self.history.is_due(entry.seq):
+                self.history.add(self.current_point())
+            if error_is_due(entry.seq):
                 self.history.add_error(entry.seq, self.error())
         applied = entries[: self.version - first]
         self.history.count(Counter([entry.at for entry in applied]))
@@ -73,7 +73,7 @@ class Fold:
     def w(self) -> Array:
         return self.learning.w
 
-    def point(self) -> Point:
+    def current_point(self) -> Point:
         """Return the sums at this version."""
         return Point(self.version, self.learning.totals.staleness, self.active.count)
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from crowdml.errors import Rejected
 from crowdml.phrase import Phrase
 from crowdml.protocol import Task, rejected
-from crowdml.server.database import Shares
+from crowdml.server.log.device_shares import DeviceShares
 from crowdml.server.throttle import BURST, Throttle
 
 NetworkOf: TypeAlias = Callable[[int], int | None]
@@ -36,9 +36,9 @@ class Frequency:
         self._buckets = Throttle(self._per_minute)
         self._minute = 0
         self._this_minute: Counter[int] = Counter()
-        self._granted: list[int] = []
-        self._uncommitted = False
-        self._shares = Shares()
+        self._reserved: list[int] = []
+        self._unconfirmed = False
+        self._shares = DeviceShares()
 
     def enter(self, device: int) -> None:
         """Count a request before its body is read; raise `Rejected` if there were too many."""
@@ -61,7 +61,7 @@ class Frequency:
                 n=self._per_minute,
             )
             return rejected("too-frequent", words, retry_after=60 - time.time() % 60)
-        if self._shared and self._shares.used_up(device, network):
+        if self._shared and self._shares.has_used_up(device, network):
             words = Phrase(
                 "this device has sent its share of the newest check-ins. Let others send some."
             )
@@ -74,7 +74,7 @@ class Frequency:
             self._minute = at
             self._this_minute.clear()
             self._from_network.clear()
-            self._granted.clear()
+            self._reserved.clear()
         self._this_minute[device] += 1
         if self._shared:
             network = self._network_of(device)
@@ -82,39 +82,39 @@ class Frequency:
             if network is not None:
                 self._from_network[network] += 1
 
-    def grant(self, device: int, at: int) -> None:
-        """Count a check-in that is about to be appended: `commit` or `take_back` follows."""
+    def reserve(self, device: int, at: int) -> None:
+        """Count a check-in that is about to be appended: `confirm` or `release` follows."""
         self.count(device, at)
-        self._granted.append(device)
-        self._uncommitted = True
+        self._reserved.append(device)
+        self._unconfirmed = True
 
-    def commit(self) -> None:
-        """Confirm that the granted check-ins are in the log."""
-        self._granted.clear()
-        self._uncommitted = False
+    def confirm(self) -> None:
+        """Confirm that the reserved check-ins are in the log."""
+        self._reserved.clear()
+        self._unconfirmed = False
 
-    def take_back(self, newest: Iterable[tuple[int, int]]) -> None:
-        """Undo the granted check-ins, which are not in the log; these are its newest entries."""
-        self._this_minute.subtract(self._granted)
-        for device in self._granted:
+    def release(self, newest: Iterable[tuple[int, int]]) -> None:
+        """Undo the reserved check-ins, which are not in the log; these are its newest entries."""
+        self._this_minute.subtract(self._reserved)
+        for device in self._reserved:
             network = self._network_of(device)
             if network is not None:
                 self._from_network[network] -= 1
-        self.commit()
-        self._shares = Shares()
+        self.confirm()
+        self._shares = DeviceShares()
         for device, at in newest if self._shared else ():
             self._shares.add(device, at, self._network_of(device))
 
-    def recall(self, newest: Iterable[tuple[int, int]]) -> None:
+    def recount(self, newest: Iterable[tuple[int, int]]) -> None:
         """Forget all counts from the log, and count its newest check-ins, the oldest first."""
-        self._minute, self._shares = 0, Shares()
+        self._minute, self._shares = 0, DeviceShares()
         self._this_minute.clear()
         self._from_network.clear()
-        self.commit()
+        self.confirm()
         for device, at in newest:
             self.count(device, at)
 
     @property
-    def uncommitted(self) -> bool:
-        """Return whether check-ins were granted that may not be in the log."""
-        return self._uncommitted
+    def unconfirmed(self) -> bool:
+        """Return whether check-ins were reserved that may not be in the log."""
+        return self._unconfirmed

@@ -30,16 +30,16 @@ class ErrorPoint(NamedTuple):
     margin: float
 
 
-def wants_error(version: int) -> bool:
+def error_is_due(version: int) -> bool:
     """Return whether to estimate the error at this version: ten times per factor e.
 
-    >>> [version for version in range(100, 150) if wants_error(version)]
+    >>> [version for version in range(100, 150) if error_is_due(version)]
     [100, 110, 122, 135, 149]
     """
     return version < 2 or int(10 * math.log(version)) > int(10 * math.log(version - 1))
 
 
-class Minutes(NamedTuple):
+class MinuteCounts(NamedTuple):
     """Count the check-ins in each minute of the last day that has any.
 
     Counting returns another value, which shares the counts of earlier minutes.
@@ -49,7 +49,7 @@ class Minutes(NamedTuple):
         newest: The minute of the newest check-in, in seconds since 1970.
         checkins: The check-ins of the newest minute; 0 if there are none yet.
 
-    >>> minutes = Minutes()
+    >>> minutes = MinuteCounts()
     >>> for at in (0, 0, 60):
     ...     minutes = minutes.counted(at)
     >>> minutes.by_minute
@@ -64,14 +64,14 @@ class Minutes(NamedTuple):
     def by_minute(self) -> dict[int, int]:
         return {**self.earlier, self.newest: self.checkins} if self.checkins else {**self.earlier}
 
-    def counted(self, at: int, checkins: int = 1) -> "Minutes":
+    def counted(self, at: int, checkins: int = 1) -> "MinuteCounts":
         """Return the counts with more check-ins in the minute that began at `at`."""
         if at == self.newest and self.checkins:
-            return Minutes(self.earlier, at, self.checkins + checkins)
+            return MinuteCounts(self.earlier, at, self.checkins + checkins)
         earlier = self.by_minute
         if at not in earlier and len(earlier) >= MOST_MINUTES:
             del earlier[min(earlier)]
-        return Minutes(earlier, at, earlier.get(at, 0) + checkins)
+        return MinuteCounts(earlier, at, earlier.get(at, 0) + checkins)
 
 
 class TaskHistory(NamedTuple):
@@ -100,7 +100,7 @@ class HistoryRecorder:
 
     >>> history = HistoryRecorder()
     >>> for version in range(1, 2001):
-    ...     if history.wants(version):
+    ...     if history.is_due(version):
     ...         history.add(Point(version, 0, 0))
     ...     history.count({60 * (version // 100): 1})
     >>> [point.version for point in history.points][:3], len(history.points)
@@ -111,18 +111,18 @@ class HistoryRecorder:
 
     def __init__(self) -> None:
         self.points: tuple[Point, ...] = ()
-        self.minutes = Minutes()
+        self.minutes = MinuteCounts()
         self.errors: tuple[ErrorPoint, ...] = ()
         self._stride = 1
 
-    def wants(self, version: int) -> bool:
+    def is_due(self, version: int) -> bool:
         return version % self._stride == 0
 
     def add(self, point: Point) -> None:
         self.points += (point,)
         if len(self.points) > MOST_POINTS:
             self._stride *= 2
-            self.points = tuple(point for point in self.points if self.wants(point.version))
+            self.points = tuple(point for point in self.points if self.is_due(point.version))
 
     def add_error(self, version: int, error: Estimate | None) -> None:
         """Add an estimate of the error, if there is one."""
@@ -150,6 +150,6 @@ class HistoryRecorder:
         history = cls()
         history.points = tuple(Point(*map(int, row)) for row in points.tolist())
         history.errors = tuple(ErrorPoint(int(row[0]), *row[1:]) for row in errors.tolist())
-        history.minutes = Minutes(dict(by_minute.tolist()))
+        history.minutes = MinuteCounts(dict(by_minute.tolist()))
         history._stride = int(stride[0])
         return history

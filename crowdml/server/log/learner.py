@@ -16,6 +16,7 @@ from crowdml.server.database import (
     TaskRow,
 )
 from crowdml.server.log.decision import Arrival, CheckinDecision, decide, rejection_of
+from crowdml.server.log.device_shares import NEWEST_CHECKINS
 from crowdml.server.log.fold import Fold
 from crowdml.server.log.frequency import Frequency
 from crowdml.server.log.newcomers import Newcomers
@@ -56,9 +57,9 @@ class Learner:
         """Rebuild the fold: the newest snapshot, then the rest of the log."""
         self._restore()
         self._fold_is_ahead = False
-        newest = self._log.newest(self._fold.version)
-        self._newcomers.look_up_to(max((device for device, _ in newest), default=-1))
-        self.frequency.recall(newest)
+        newest = self._log.newest(self._fold.version, NEWEST_CHECKINS)
+        self._newcomers.load_up_to(max((device for device, _ in newest), default=-1))
+        self.frequency.recount(newest)
         self._catch_up(self._log.after(self._fold.version))
         self._publish()
 
@@ -88,11 +89,11 @@ class Learner:
             owner_settings,
         )
         if edited:
-            self._read_again()
+            self._reload_task()
         self._owner_state = State(owner_settings.state)
         self._fold.reopen_at(owner_settings.reopened)
 
-    def _read_again(self) -> None:
+    def _reload_task(self) -> None:
         """Apply an edit by the owner; the end of the task is part of the fold from its start."""
         stop, self.task = self.task.stop, self._log.task()
         self._fold.task = self.task
@@ -142,7 +143,7 @@ class Learner:
             self._catch_up(news)
             group += arrivals
             if group:
-                self._newcomers.look_up_to(max(arrival.device.number for arrival in group))
+                self._newcomers.load_up_to(max(arrival.device.number for arrival in group))
             removed: dict[int, str] = {}
             if owner_settings.removed != self._removed:
                 # The node that authenticated these devices does not know yet that they have left.
@@ -160,14 +161,14 @@ class Learner:
                 decisions = self._cut(decisions)
         self._fold_is_ahead = False
         self._sent.add_all(entries[: self._fold.version - before])
-        self.frequency.commit()
+        self.frequency.confirm()
         return decisions
 
     def _decide(
         self, arrivals: list[Arrival], seen: dict[CheckinMark, int], removed: dict[int, str]
     ) -> tuple[list[CheckinDecision], list[LogEntry]]:
-        if self.frequency.uncommitted:
-            self.frequency.take_back(self._log.newest(self._fold.version))
+        if self.frequency.unconfirmed:
+            self.frequency.release(self._log.newest(self._fold.version, NEWEST_CHECKINS))
         state = self._state_of(self._fold)
         return decide(
             self.id, self._fold, state, self.frequency, self._sent, arrivals, seen, removed
@@ -192,12 +193,12 @@ class Learner:
                 (entry.seq for entry in reversed(entries) if entry.payload == DROPPED_PAYLOAD), None
             )
             if gone is not None:
-                self._leap(gone)
+                self._load_newer_snapshot(gone)
                 self._catch_up(self._log.after(self._fold.version))
                 return
             self._fold.apply(*entries)
             self._sent.add_all(entries)
-            self._newcomers.look_up_to(max(entry.device for entry in entries))
+            self._newcomers.load_up_to(max(entry.device for entry in entries))
             for entry in entries:
                 self.frequency.count(entry.device, entry.at)
 
@@ -223,7 +224,7 @@ class Learner:
             owner_settings._replace(reopened=f"{owner_settings.reopened} {self._fold.version}")
         )
 
-    def _leap(self, seq: int) -> None:
+    def _load_newer_snapshot(self, seq: int) -> None:
         logger.warning("far behind, so the fold is rebuilt from a snapshot", extra=self._about)
         self._restore()
         if self._fold.version < seq:

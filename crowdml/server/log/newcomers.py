@@ -15,14 +15,14 @@ class Newcomers:
     def __init__(self, log: Log) -> None:
         self._log = log
         self._newest = -1
-        self._of: dict[int, tuple[int, int]] = {}
+        self._joins: dict[int, tuple[int, int]] = {}
 
     def network_of(self, device: int) -> int | None:
         """Return a device's network; None if it joined more than a day ago or from this machine."""
-        network, at = self._of.get(device, (None, 0))
+        network, at = self._joins.get(device, (None, 0))
         return network if at > time.time() - DAY else None
 
-    def look_up_to(self, device: int) -> None:
+    def load_up_to(self, device: int) -> None:
         """Load the joins of all devices up to this number.
 
         Devices are numbered in the order in which they joined, so this asks once for each.
@@ -30,9 +30,9 @@ class Newcomers:
         if device <= self._newest:
             return
         long_ago = time.time() - DAY
-        while self._of and self._of[first := next(iter(self._of))][1] < long_ago:
-            del self._of[first]
+        while self._joins and self._joins[first := next(iter(self._joins))][1] < long_ago:
+            del self._joins[first]
         for row in self._log.joins(self._newest):
-            self._of[row.device] = row.network, row.at
+            self._joins[row.device] = row.network, row.at
             self._newest = row.device
         self._newest = max(self._newest, device)

@@ -18,7 +18,7 @@ from crowdml.protocol import (
 )
 from crowdml.server.compression import compress
 from crowdml.server.log.fold import Fold
-from crowdml.server.log.history import ErrorPoint, Minutes, Point, TaskHistory
+from crowdml.server.log.history import ErrorPoint, MinuteCounts, Point, TaskHistory
 from crowdml.types import Array
 
 
@@ -43,7 +43,7 @@ class Published:
     staleness_max: int
     points: tuple[Point, ...]
     errors: tuple[ErrorPoint, ...]
-    minutes: Minutes
+    minutes: MinuteCounts
     newest: Point
     end: int
 
@@ -64,7 +64,7 @@ class Published:
             points=fold.history.points,
             errors=fold.history.errors,
             minutes=fold.history.minutes,
-            newest=fold.point(),
+            newest=fold.current_point(),
             end=fold.end,
         )
 
@@ -131,7 +131,9 @@ class Published:
         `devices` is an argument because devices join between two versions.
         """
         pace = self.history.pace(now)
-        return msgspec.structs.replace(self._lasting, devices=devices, checkins_per_minute=pace)
+        return msgspec.structs.replace(
+            self._timeless_statistics, devices=devices, checkins_per_minute=pace
+        )
 
     def statistics_event(self, devices: int, now: float) -> bytes:
         """Return the statistics as a server-sent event, encoded once a second for all."""
@@ -150,7 +152,7 @@ class Published:
         return {}
 
     @cached_property
-    def _lasting(self) -> Statistics:
+    def _timeless_statistics(self) -> Statistics:
         """Compute the statistics that depend neither on the clock nor on new devices."""
         totals, newest, promise = self.totals, self.newest, self.task.terms.promise
         return Statistics(

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from crowdml.server.database import LogEntry
 
-BLOCK = 64
+BLOCK_DEVICES = 64
 
 
 class SentNumbers:
@@ -28,10 +28,10 @@ class SentNumbers:
 
     def highest_and_count(self, device: int) -> tuple[int, int]:
         """Return the highest number of a device in the log, and how many numbers it has there."""
-        block = self._blocks.get(device // BLOCK)
+        block = self._blocks.get(device // BLOCK_DEVICES)
         if block is None:
             return 0, 0
-        at = device % BLOCK * 2
+        at = device % BLOCK_DEVICES * 2
         return block[at], block[at + 1]
 
     def add(self, device: int, number: int) -> None:
@@ -45,7 +45,7 @@ class SentNumbers:
                 self.add(entry.device, entry.number)
 
     def _block(self, device: int) -> tuple["array[int]", int]:
-        number = device // BLOCK
+        number = device // BLOCK_DEVICES
         if number not in self._blocks:
-            self._blocks[number] = array("I", bytes(4 * 2 * BLOCK))
-        return self._blocks[number], device % BLOCK * 2
+            self._blocks[number] = array("I", bytes(4 * 2 * BLOCK_DEVICES))
+        return self._blocks[number], device % BLOCK_DEVICES * 2

@@ -4,7 +4,7 @@ The commands `crowdml serve`, `crowdml backup` and `crowdml restore` call this p
 part of the server may import it. It starts worker processes, and never handles a request.
 """
 
-from crowdml.server.operation.backup import Contents, back_up, restore
-from crowdml.server.operation.serve import Address, run_loop, serve
+from crowdml.server.operation.backup import BackupContents, back_up, restore
+from crowdml.server.operation.serve import BindAddress, run_loop, serve
 
-__all__ = ["Address", "Contents", "back_up", "restore", "run_loop", "serve"]
+__all__ = ["BackupContents", "BindAddress", "back_up", "restore", "run_loop", "serve"]

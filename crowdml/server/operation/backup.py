@@ -22,18 +22,18 @@ from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.server.database import DELETED, Database, new_file, open_database, remove_new, schema
 from crowdml.server.settings import Settings
 
-TABLES = "crowdml.db"
-PAGE = 1000
+TABLES_FILE = "crowdml.db"
+PAGE_ROWS = 1000
 # An owner who signed out after the backup must not be signed in again by it. Nodes come and go, and
 # joins are deleted after a day.
-PASSING = (schema.sessions, schema.attempts, schema.nodes, schema.joins, schema.network_keys)
-COPIED = [table for table in schema.metadata.sorted_tables if table not in PASSING]
+PASSING_TABLES = (schema.sessions, schema.attempts, schema.nodes, schema.joins, schema.network_keys)
+COPIED_TABLES = [table for table in schema.metadata.sorted_tables if table not in PASSING_TABLES]
 
 
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
-class Contents(NamedTuple):
+class BackupContents(NamedTuple):
     """Count what a backup holds."""
 
     tasks: int
@@ -41,7 +41,7 @@ class Contents(NamedTuple):
     checkins: int
 
 
-def back_up(database: str, file: Path) -> Contents:
+def back_up(database: str, file: Path) -> BackupContents:
     """Write everything to a file that only its owner can read; it appears when it is whole.
 
     A file that exists is replaced only if it is a backup: a mistyped name must not cost a database.
@@ -52,9 +52,9 @@ def back_up(database: str, file: Path) -> Contents:
         )
     try:
         with TemporaryDirectory(prefix=".crowdml-backup-", dir=file.parent) as folder:
-            contents = _read(database, Path(folder) / TABLES)
+            contents = _read(database, Path(folder) / TABLES_FILE)
             whole = Path(folder) / "whole"
-            _pack(whole, Path(folder) / TABLES, Settings(database=database).folder)
+            _pack(whole, Path(folder) / TABLES_FILE, Settings(database=database).folder)
             whole.replace(file)
             _flush(file.parent)
     except OSError as error:
@@ -64,7 +64,7 @@ def back_up(database: str, file: Path) -> Contents:
     return contents
 
 
-def restore(database: str, file: Path) -> Contents:
+def restore(database: str, file: Path) -> BackupContents:
     """Put a backup into an empty database, or raise and change nothing."""
     new = new_file(database)
     try:
@@ -82,14 +82,14 @@ def _is_backup(file: Path) -> bool:
     if not zipfile.is_zipfile(file):
         return not file.stat().st_size
     with zipfile.ZipFile(file) as archive:
-        return TABLES in archive.namelist()
+        return TABLES_FILE in archive.namelist()
 
 
-def _restore(database: str, file: Path) -> Contents:
+def _restore(database: str, file: Path) -> BackupContents:
     with TemporaryDirectory(prefix="crowdml-restore-") as folder:
         _unpack(file, Path(folder))
         with (
-            closing(open_database(f"sqlite:///{folder}/{TABLES}")) as source,
+            closing(open_database(f"sqlite:///{folder}/{TABLES_FILE}")) as source,
             source.consistent_read() as rows,
             closing(open_database(database)) as target,
             target.writing() as connection,
@@ -102,7 +102,7 @@ def _restore(database: str, file: Path) -> Contents:
     return contents
 
 
-def _read(database: str, tables: Path) -> Contents:
+def _read(database: str, tables: Path) -> BackupContents:
     with (
         closing(open_database(database, create=False)) as source,
         source.consistent_read() as rows,
@@ -125,24 +125,24 @@ def _new_tables(tables: Path) -> Database:
         raise OSError(errno.ENOSPC, str(why)) from error
 
 
-def _copy(rows: sa.Connection, target: Database, connection: sa.Connection) -> Contents:
+def _copy(rows: sa.Connection, target: Database, connection: sa.Connection) -> BackupContents:
     copied = {}
-    for table in COPIED:
-        found = rows.execute(sa.select(table).execution_options(yield_per=PAGE))
+    for table in COPIED_TABLES:
+        found = rows.execute(sa.select(table).execution_options(yield_per=PAGE_ROWS))
         copied[table.name] = 0
         for page in found.mappings().partitions():
             connection.execute(sa.insert(table), [dict(row) for row in page])
             copied[table.name] += len(page)
-    target.count_on()
+    target.reset_sequences()
     # A deleted task keeps a row without a name, so that its number is not used again.
     state = schema.tasks.c.state
     query = sa.select(sa.func.count()).select_from(schema.tasks).where(state == DELETED)
     copied["tasks"] -= connection.execute(query).scalar_one()
-    return Contents(*(copied[name] for name in Contents._fields))
+    return BackupContents(*(copied[name] for name in BackupContents._fields))
 
 
 def _require_empty(connection: sa.Connection, database: str) -> None:
-    for table in COPIED:
+    for table in COPIED_TABLES:
         if connection.execute(sa.select(table).limit(1)).first():
             shown = sa.make_url(database).render_as_string(hide_password=True)
             raise InvalidInput(
@@ -153,7 +153,7 @@ def _require_empty(connection: sa.Connection, database: str) -> None:
 
 def _pack(whole: Path, tables: Path, home: Path) -> None:
     with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.write(tables, TABLES)
+        archive.write(tables, TABLES_FILE)
         for name in (CERTIFICATE, KEY):
             if (home / name).exists():
                 archive.write(home / name, name)
@@ -165,7 +165,7 @@ def _unpack(file: Path, folder: Path) -> None:
     """Unpack the known files, and verify their checksums."""
     try:
         with zipfile.ZipFile(file) as archive:
-            names = {TABLES, *archive.namelist()} & {TABLES, CERTIFICATE, KEY}
+            names = {TABLES_FILE, *archive.namelist()} & {TABLES_FILE, CERTIFICATE, KEY}
             _require_room(file, folder, sum(archive.getinfo(name).file_size for name in names))
             for name in names:
                 archive.extract(name, folder)

@@ -23,7 +23,7 @@ ExcInfo: TypeAlias = tuple[type[BaseException] | None, BaseException | None, Tra
 logger = logging.getLogger("crowdml.server")
 
 
-class Lines(logging.Formatter):
+class TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         fields = fields_of(record)
         about = f"{fields['task']}: " if "task" in fields else ""
@@ -31,7 +31,7 @@ class Lines(logging.Formatter):
         return "\n".join([line, *fields.get("exception", [])])
 
 
-class JsonLines(logging.Formatter):
+class JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         fields = {"time": time, "level": record.levelname, "logger": record.name}
@@ -58,11 +58,11 @@ def _where(exception: ExcInfo) -> list[str]:
 
 def start_logging(log_format: str) -> None:
     handler = logging.StreamHandler()
-    handler.setFormatter(JsonLines() if log_format == "json" else Lines())
+    handler.setFormatter(JsonFormatter() if log_format == "json" else TextFormatter())
     logging.basicConfig(handlers=[handler])
     logging.getLogger("crowdml").setLevel(logging.INFO)
 
 
-def announcer(log_format: str) -> Announce:
+def make_announcer(log_format: str) -> Announce:
     """Announce on standard output, or in the log if the log is JSON."""
     return logger.info if log_format == "json" else partial(print, flush=True)

@@ -22,39 +22,39 @@ from crowdml.certificate import (
 from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.server.database import Store
 from crowdml.server.http import PublicAddress, create_app, is_loopback
-from crowdml.server.operation.connections import Connections
-from crowdml.server.operation.logs import Announce, announcer, start_logging
+from crowdml.server.operation.connection_limit import ConnectionLimit
+from crowdml.server.operation.logs import Announce, make_announcer, start_logging
 from crowdml.server.operation.workers import run_workers
 from crowdml.server.settings import Settings
 
 T = TypeVar("T")
-ENDING = (signal.SIGTERM, signal.SIGINT)
+END_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 OWN_FILES = 128
 """Open files of the server that are not connections."""
 
 MakeApp: TypeAlias = Callable[[Settings, PublicAddress], Starlette]
-"""Make an app from the settings and the front."""
+"""Make an app from the settings and the public address."""
 
-SWITCH = 0.0005
+SWITCH_SECONDS = 0.0005
 """Seconds for which one thread may keep the others from running: the thread that holds a task's
 lock must not wait for long behind the one that reads requests."""
 
 
 @dataclass(frozen=True)
-class Address:
+class BindAddress:
     """Name where to listen, and with which certificate.
 
     Args:
         tls: `self-signed`, `CERT,KEY` with two file names, or None for plain HTTP.
         insecure_http: Allow plain HTTP to other machines.
-        front: The proxy in front of the server, if there is one.
+        public_address: What people and devices see of the server from outside.
     """
 
     host: str = "127.0.0.1"
     port: int = 8443
     tls: str | None = None
     insecure_http: bool = False
-    front: PublicAddress = field(default_factory=PublicAddress)
+    public_address: PublicAddress = field(default_factory=PublicAddress)
 
     def __post_init__(self) -> None:
         if not 1 <= self.port <= 65535:
@@ -85,11 +85,11 @@ class Address:
 
 
 def serve(
-    settings: Settings, address: Address, make_app: MakeApp = create_app, workers: int = 1
+    settings: Settings, address: BindAddress, make_app: MakeApp = create_app, workers: int = 1
 ) -> None:
     """Serve until SIGTERM or SIGINT."""
     start_logging(settings.log_format)
-    announce = announcer(settings.log_format)
+    announce = make_announcer(settings.log_format)
     _check_free(address)
     files = address.certificate(settings.folder)
     fingerprint = certificate_fingerprint(files[0]) if files else None
@@ -97,11 +97,11 @@ def serve(
         require_pair(*files)
     if fingerprint:
         announce(f"certificate fingerprint (SHA-256): {fingerprint}")
-    front = address.front
     # Behind a proxy, people see the proxy's certificate.
-    if files and is_self_signed(files[0]) and not front.proxies:
-        front = replace(front, fingerprint=fingerprint)
-    work = partial(serve_here, settings, replace(address, front=front), files, make_app)
+    if files and is_self_signed(files[0]) and not address.public_address.proxies:
+        public_address = replace(address.public_address, fingerprint=fingerprint)
+        address = replace(address, public_address=public_address)
+    work = partial(serve_here, settings, address, files, make_app)
     if workers == 1:
         work(announce)
     else:
@@ -113,15 +113,15 @@ def serve(
 
 def serve_here(
     settings: Settings,
-    address: Address,
+    address: BindAddress,
     files: tuple[Path, Path] | None,
     make_app: MakeApp,
     announce: Announce,
 ) -> None:
     """Serve in this process; the system spreads connections over processes with one address."""
     start_logging(settings.log_format)
-    sys.setswitchinterval(SWITCH)
-    run_loop(_run(make_app(settings, address.front), address, files, announce))
+    sys.setswitchinterval(SWITCH_SECONDS)
+    run_loop(_run(make_app(settings, address.public_address), address, files, announce))
 
 
 def run_loop(main: Coroutine[Any, Any, T]) -> T:
@@ -134,7 +134,7 @@ def run_loop(main: Coroutine[Any, Any, T]) -> T:
 
 
 async def _run(
-    app: Starlette, address: Address, files: tuple[Path, Path] | None, announce: Announce
+    app: Starlette, address: BindAddress, files: tuple[Path, Path] | None, announce: Announce
 ) -> None:
     from granian.constants import HTTPModes, Interfaces
     from granian.http import HTTP1Settings
@@ -143,7 +143,7 @@ async def _run(
     settings: Settings = app.state.settings
     connections = _connections(settings.most_connections)
     loop, ending = asyncio.get_running_loop(), asyncio.Event()
-    for number in ENDING:
+    for number in END_SIGNALS:
         loop.add_signal_handler(number, ending.set)
     async with app.router.lifespan_context(app):
         if ending.is_set():
@@ -172,10 +172,10 @@ async def _run(
             # A client may read an answer slowly, or not at all.
             loop.call_later(settings.stop_seconds, serving.cancel)
 
-        for number in ENDING:
+        for number in END_SIGNALS:
             loop.add_signal_handler(number, end)
         most = min(settings.most_connections_per_address, connections // 2)
-        limited = Connections(address.port, most, address.front.trusts)
+        limited = ConnectionLimit(address.port, most, address.public_address.trusts)
         others = [
             asyncio.create_task(_announce_when_open(address, announce)),
             asyncio.create_task(limited.watch()),
@@ -198,7 +198,7 @@ def _connections(wanted: int) -> int:
     return wanted
 
 
-def _check_free(address: Address) -> None:
+def _check_free(address: BindAddress) -> None:
     """Raise if another server uses the address: Granian would silently share its port."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
@@ -211,7 +211,7 @@ def _check_free(address: Address) -> None:
         ) from error
 
 
-async def _announce_when_open(address: Address, announce: Announce) -> None:
+async def _announce_when_open(address: BindAddress, announce: Announce) -> None:
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address.host, address.host)  # noqa: S104
     here = replace(address, host=host).url
     everywhere = f" (all addresses of this machine; here {here})" if host != address.host else ""
@@ -222,6 +222,7 @@ async def _announce_when_open(address: Address, announce: Announce) -> None:
             await asyncio.sleep(0.02)
         else:
             writer.close()
-            public = f", known as {address.front.url}" if address.front.url else ""
-            announce(f"listening on {address.url}{everywhere}{public}")
+            url = address.public_address.url
+            known_as = f", known as {url}" if url else ""
+            announce(f"listening on {address.url}{everywhere}{known_as}")
             return

@@ -12,7 +12,7 @@ from crowdml.server.operation.logs import Announce
 Work: TypeAlias = Callable[[Announce], None]
 """The function that a worker runs; it gets the function that prints lines for people."""
 
-PAUSE = 1.0
+RESTART_SECONDS = 1.0
 """Seconds before a worker that died is replaced, so that a worker that always dies costs little."""
 
 
@@ -34,7 +34,7 @@ def run_workers(work: Work, workers: int, announce: Announce) -> None:
         for index, process in enumerate(running):
             if not process.is_alive() and not ending.is_set():
                 announce(f"{process.name} ended with {process.exitcode}; starting another")
-                ending.wait(PAUSE)
+                ending.wait(RESTART_SECONDS)
                 running[index] = start(index)
     for process in running:
         if process.is_alive():

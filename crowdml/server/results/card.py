@@ -16,7 +16,7 @@ from crowdml.protocol import (
 )
 from crowdml.server.log import Learner
 from crowdml.server.results.export import learnt_model
-from crowdml.server.results.reports import statistics
+from crowdml.server.results.task_view import current_statistics
 from crowdml.visible import visible
 
 MEANINGLESS = 0.25
@@ -38,7 +38,8 @@ LIMITS = (
 
 def model_card(learner: Learner) -> str:
     """Write Markdown with the head that model hubs read; raise while nothing is learnt."""
-    task, about, now = learner.task, learnt_model(learner.published).about, statistics(learner)
+    task, now = learner.task, current_statistics(learner)
+    about = learnt_model(learner.published).about
     # Hubs read YAML, and JSON is YAML.
     head = json.dumps(_metadata(task, about, now), indent=2, ensure_ascii=False)
     sections = (_learnt(task, now), _quality(task, now), _privacy(task, about), LIMITS)

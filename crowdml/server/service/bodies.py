@@ -11,13 +11,13 @@ from crowdml.phrase import Phrase
 from crowdml.protocol import rejected
 from crowdml.server.settings import Settings
 
-SMALL = 2**16
+UNCOUNTED_BYTES = 2**16
 """Bytes; bodies up to this size are not counted against an address's share of the memory."""
 
-SHARE = 4
+ADDRESS_PARTS = 4
 """An address may fill one part in this many of the memory for bodies."""
 
-LOOK = 0.5
+LOOK_SECONDS = 0.5
 """Seconds between two looks for late bodies: one look costs less than a timer for each body."""
 
 
@@ -51,7 +51,7 @@ class IncomingBody:
         """Count bytes that are in memory now; raise `Rejected` if there are too many."""
         self._all.count(self, n_bytes)
 
-    def arrived(self) -> None:
+    def mark_complete(self) -> None:
         """Mark the body as complete; its memory is still in use."""
         self._all.end(self)
 
@@ -97,7 +97,7 @@ class Bodies:
 
     def seconds_for(self, size: int) -> float:
         """Return how long a body of this size may take, in seconds."""
-        more = max(0, size - SMALL) / self._settings.body_bytes_per_second
+        more = max(0, size - UNCOUNTED_BYTES) / self._settings.body_bytes_per_second
         return self._settings.body_seconds + more
 
     def begin(self, body: IncomingBody) -> None:
@@ -119,12 +119,12 @@ class Bodies:
         body.bytes += n_bytes
         self._bytes += n_bytes
         most = self._settings.most_waiting_bytes
-        if body.bytes <= SMALL:
+        if body.bytes <= UNCOUNTED_BYTES:
             return
         if body.address is not None:
             before = body.bytes - n_bytes
-            self._bytes_from[body.address] += body.bytes if before <= SMALL else n_bytes
-            most_here, here = most // SHARE, self._bytes_from[body.address]
+            self._bytes_from[body.address] += body.bytes if before <= UNCOUNTED_BYTES else n_bytes
+            most_here, here = most // ADDRESS_PARTS, self._bytes_from[body.address]
             crowded = here > most_here and here > body.bytes
         else:
             crowded = False
@@ -134,19 +134,19 @@ class Bodies:
 
     def release(self, body: IncomingBody) -> None:
         self._bytes -= body.bytes
-        if body.bytes > SMALL:
+        if body.bytes > UNCOUNTED_BYTES:
             _subtract(self._bytes_from, body.address, body.bytes)
 
     async def watch(self) -> None:
         """Reject bodies that take too long, until cancelled."""
         while True:
-            await asyncio.sleep(min(LOOK, self._settings.body_seconds / 2))
+            await asyncio.sleep(min(LOOK_SECONDS, self._settings.body_seconds / 2))
             now = time.monotonic()
             for body in list(self._unfinished):
                 if body.deadline < now:
                     body.give_up()
 
-    def give_up_all(self) -> None:
+    def reject_unfinished(self) -> None:
         """Reject all unfinished bodies, because the server ends."""
         for body in list(self._unfinished):
             body.give_up()

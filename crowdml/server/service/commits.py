@@ -59,7 +59,7 @@ class Commits:
         busy, self._busy = self._busy, {}
         for served in busy.values():
             while served.waiting:
-                answers = await self._threads.in_store(partial(self._ingest, served))
+                answers = await self._threads.run_in_writer(partial(self._ingest, served))
                 for waiting, answer in answers:
                     if waiting.answer.done():
                         continue

@@ -9,9 +9,9 @@ from crowdml.server.database import MetricValue
 from crowdml.server.log import Learner
 from crowdml.server.service.histogram import Histogram
 
-SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+COMMIT_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 STALENESS = (0, 1, 3, 10, 30, 100, 300, 1000, 3000, 10_000)
-GROUP = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+GROUP_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
 class Counts:
@@ -23,8 +23,8 @@ class Counts:
         self.listeners = 0
         self._checkins: Counter[str] = Counter()
         self._staleness: dict[str, Histogram] = defaultdict(partial(Histogram, STALENESS))
-        self._seconds = Histogram(SECONDS)
-        self._group = Histogram(GROUP)
+        self._seconds = Histogram(COMMIT_SECONDS)
+        self._group = Histogram(GROUP_SIZES)
 
     def commit(self, task: str, staleness: list[int], seconds: float) -> None:
         """Record the staleness of each check-in in a committed group, and the commit's latency."""

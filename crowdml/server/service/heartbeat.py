@@ -12,7 +12,7 @@ from crowdml.server.database import NodeRow, Store
 from crowdml.server.log import Learner
 from crowdml.server.service.counts import Counts
 
-HUNG = 20.0
+HUNG_SECONDS = 20.0
 """Seconds without an answer after which a write counts as failed: twice what a lock may take."""
 
 REASONS = {
@@ -48,7 +48,7 @@ class Heartbeat:
     def trouble(self) -> str | None:
         """Return why nothing can be stored; None if it can."""
         silence = self._clock() - self._beaten
-        if self._trouble is None and silence > self._every + HUNG:
+        if self._trouble is None and silence > self._every + HUNG_SECONDS:
             return f"the database has not answered for {silence:.0f} seconds"
         return self._trouble
 

@@ -16,11 +16,11 @@ class Listeners:
         self._changed = asyncio.Event()
         self.news = asyncio.Event()
 
-    def notify(self) -> None:
+    def request_wake(self) -> None:
         """Note that something has changed: listeners are woken as soon as `seconds` allows."""
         self._changed.set()
 
-    async def announce(self) -> None:
+    async def run(self) -> None:
         """Wake all listeners at once, at most every `seconds`.
 
         Without a change they are woken ten times less often, which detects listeners that are gone.

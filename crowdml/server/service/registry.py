@@ -19,7 +19,7 @@ MOST_DEVICES = 65_536
 class Registry:
     """Hold the tasks of the database, and the devices that were seen recently.
 
-    `load` and `take_in` run in the store's thread, everything else in the event loop.
+    `load` and `apply_changes` run in the store's thread, everything else in the event loop.
     """
 
     def __init__(self, settings: Settings, threads: Threads) -> None:
@@ -45,7 +45,7 @@ class Registry:
     def learners(self) -> list[Learner]:
         return [served.learner for served in self._tasks.values()]
 
-    def known(self, learner: Learner, token: str | None) -> DeviceRow | None:
+    def cached_device(self, learner: Learner, token: str | None) -> DeviceRow | None:
         """Return the sender, if it is an active device of this task that was seen recently."""
         device = self._devices.get(token_sha256(token)) if token else None
         fine = device is not None and device.task == learner.id and device.status == "active"
@@ -59,7 +59,7 @@ class Registry:
         device = self._devices.get(key)
         if device is None:
             devices = self._devices
-            device = await self._threads.in_reader(lambda store: store.device(key))
+            device = await self._threads.run_in_reader(lambda store: store.device(key))
             if len(devices) >= MOST_DEVICES:
                 devices.clear()
             if device is not None:
@@ -85,13 +85,15 @@ class Registry:
         if visitor is not None:
             self._joins_from.take(visitor)
         invite = request.invite
-        if learner.task.enrolment.mode == "invite" and not await self._threads.in_reader(
+        if learner.task.enrolment.mode == "invite" and not await self._threads.run_in_reader(
             lambda store: store.invites.uses(learner.id, invite)
         ):
             # Before the task's join limit: strangers must not use up what invited people need.
             raise invite_required(invite)
         self._joins_to.take(learner.id)
-        device, token = await self._threads.in_store(partial(self._enrol, learner, invite, visitor))
+        device, token = await self._threads.run_in_writer(
+            partial(self._enrol, learner, invite, visitor)
+        )
         return Enrolled(device.name, token)
 
     def _enrol(
@@ -107,20 +109,20 @@ class Registry:
             store.set_device_status(device.name, "left")
             learner.refresh(store.owner_settings().get(learner.id))
 
-        await self._threads.in_store(leave)
+        await self._threads.run_in_writer(leave)
         self._devices = {}
 
-    def take_in(self, store: Store) -> bool:
+    def apply_changes(self, store: Store) -> bool:
         """Apply what other processes wrote, and return whether there was anything."""
-        news = store.news()
-        if news.tasks:
+        changes = store.changes()
+        if changes.tasks:
             self.load(store)
         for served in self._tasks.values():
             learner = served.learner
-            if not news.tasks and news.logs is not None and learner.id in news.logs:
+            if not changes.tasks and changes.logs is not None and learner.id in changes.logs:
                 learner.refresh()
                 learner.devices = store.count_devices(learner.id)
-        return bool(news)
+        return bool(changes)
 
     def load(self, store: Store) -> None:
         """Load new tasks, changed states, devices and check-ins; drop what was deleted."""

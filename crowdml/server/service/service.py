@@ -46,17 +46,17 @@ class Service:
         self.threads = Threads(settings.database, self.heartbeat.failed)
         self.registry = Registry(settings, self.threads)
         self.commits = Commits(
-            settings.largest_batch, self.threads, self.heartbeat, self.listeners.notify
+            settings.largest_batch, self.threads, self.heartbeat, self.listeners.request_wake
         )
         self._forget_at = 0.0
         self._background: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
         await self.threads.open()
-        await self.in_store(self.registry.load)
-        await self.in_store(self._beat)
+        await self.run_in_writer(self.registry.load)
+        await self.run_in_writer(self._beat)
         self._background = [
-            asyncio.create_task(self.listeners.announce()),
+            asyncio.create_task(self.listeners.run()),
             asyncio.create_task(self._beat_on()),
             asyncio.create_task(self.commits.commit_groups()),
             asyncio.create_task(self._watch_store()),
@@ -74,8 +74,8 @@ class Service:
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
         await self.commits.commit_waiting()
-        await self.in_store(self._save_snapshots)
-        await self.in_store(self._beat)
+        await self.run_in_writer(self._save_snapshots)
+        await self.run_in_writer(self._beat)
         await self.threads.close()
         logger.info("node %s stopped", self.heartbeat.name)
 
@@ -83,22 +83,22 @@ class Service:
         """Mark the node as not ready, and close event streams and unfinished bodies."""
         self.ready = False
         self.closing.set()
-        self.bodies.give_up_all()
+        self.bodies.reject_unfinished()
         self.listeners.wake()
 
-    async def in_store(self, function: Callable[[Store], T]) -> T:
+    async def run_in_writer(self, function: Callable[[Store], T]) -> T:
         """Use the store in its thread, without changing what this service keeps in memory."""
-        return await self.threads.in_store(function)
+        return await self.threads.run_in_writer(function)
 
-    async def in_reader(self, function: Callable[[Store], T]) -> T:
+    async def run_in_reader(self, function: Callable[[Store], T]) -> T:
         """Read from the database on a separate connection, which does not wait for commits."""
-        return await self.threads.in_reader(function)
+        return await self.threads.run_in_reader(function)
 
-    async def steer(self, function: Callable[[Store], T]) -> T:
+    async def change_tasks(self, function: Callable[[Store], T]) -> T:
         """Change tasks, states or devices in the store, and apply the change at once."""
-        result = await self.in_store(function)
-        await self.in_store(self.registry.load)
-        self.listeners.notify()
+        result = await self.run_in_writer(function)
+        await self.run_in_writer(self.registry.load)
+        self.listeners.request_wake()
         return result
 
     def _save_snapshots(self, _: Store) -> None:
@@ -108,11 +108,11 @@ class Service:
     async def _beat_on(self) -> None:
         while True:
             await asyncio.sleep(self.settings.heartbeat_seconds)
-            await self.in_store(self._beat)
+            await self.run_in_writer(self._beat)
             if time.monotonic() > self._forget_at:
                 self._forget_at = time.monotonic() + FORGET_SECONDS
                 with suppress(Rejected):
-                    await self.in_store(lambda store: store.joins.forget())
+                    await self.run_in_writer(lambda store: store.joins.forget())
 
     def _beat(self, store: Store) -> None:
         self.heartbeat.beat(store, self.registry.learners())
@@ -121,8 +121,8 @@ class Service:
         while True:
             await self.threads.wait(self.settings.poll_seconds)
             try:
-                if await self.in_store(self.registry.take_in):
-                    self.listeners.notify()
+                if await self.run_in_writer(self.registry.apply_changes):
+                    self.listeners.request_wake()
                     await asyncio.sleep(WATCH_SECONDS)
             except Rejected:
                 continue

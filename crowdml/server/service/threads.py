@@ -40,18 +40,18 @@ class Threads:
         await self._in(self._writer, self._store.close)
         self._writer.shutdown()
 
-    async def in_store(self, function: Callable[[Store], T]) -> T:
+    async def run_in_writer(self, function: Callable[[Store], T]) -> T:
         """Use the store in the one thread that writes."""
         return await self._in(self._writer, lambda: function(self._store))
 
-    async def in_reader(self, function: Callable[[Store], T]) -> T:
+    async def run_in_reader(self, function: Callable[[Store], T]) -> T:
         """Read from the database on a separate connection, which does not wait for commits."""
         return await self._in(self._reader, lambda: function(self._read))
 
     async def wait(self, seconds: float) -> None:
         """Return when other processes may have written, or after `seconds`."""
         loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._watcher, self._store.wait, seconds)
+        await loop.run_in_executor(self._watcher, self._store.wait_for_changes, seconds)
 
     async def _in(self, thread: ThreadPoolExecutor, function: Callable[[], T]) -> T:
         try:

@@ -157,14 +157,14 @@ def test_termux(device: Device, store: DeviceStore, tmp_path: Path) -> None:
     now = [START]
     intake = Intake(store, "termux", clock=lambda: now[0])
 
-    def used_up(last: Moment) -> None:
+    def has_used_up(last: Moment) -> None:
         assert eventually(lambda: intake.newest("termux") == last.ns)
 
     def lines() -> Iterator[str]:
         before = MOMENTS[0]._replace(label="")
         for moment, text in zip([None, *MOMENTS, None], termux_session(MOMENTS), strict=True):
             if moment and moment.label != before.label:
-                used_up(before)
+                has_used_up(before)
                 set_label(store, moment.label or None, moment.ns)
             if moment:
                 now[0], before = moment.ns, moment

@@ -121,5 +121,5 @@ def test_what_stayed_uncertain_when_a_task_has_ended() -> None:
         "If you reopen the task below, it takes 1,000 check-ins more.",
     ]
     clear = outlook(DIRECTED, {NOW - DAY: 900}, Estimate(0.1, 0.05), state=State.EXHAUSTED)
-    assert not clear.help
-    assert not outlook(DIRECTED, {}, state=State.STOPPED, devices=0).help
+    assert not clear.suggestions
+    assert not outlook(DIRECTED, {}, state=State.STOPPED, devices=0).suggestions

@@ -20,7 +20,7 @@ from crowdml.portal.pages.password_checks import PasswordChecks
 from crowdml.portal.pages.planner import Planner
 from crowdml.portal.pictures.render_cache import RenderCache
 from crowdml.server import Settings, Store
-from crowdml.server.http.proxies import PublicAddress
+from crowdml.server.http.public_address import PublicAddress
 from crowdml.server.service.service import Service
 from crowdml.server.throttle import Throttle
 from tests.portal.calling import call
@@ -47,7 +47,7 @@ def test_an_app_is_complete_when_it_is_made(tmp_path: Path) -> None:
     assert isinstance(state.portal, Portal)
     assert isinstance(state.service, Service)
     assert state.settings is state.service.settings
-    assert state.front.fingerprint == "AB:CD"
+    assert state.public_address.fingerprint == "AB:CD"
     assert callable(state.error_page)
 
 
@@ -59,7 +59,9 @@ def test_two_apps_in_one_process_share_nothing(tmp_path: Path) -> None:
         async with one.router.lifespan_context(one), two.router.lifespan_context(two):
             with suppress(Rejected):
                 for _ in range(100):
-                    await one.state.service.in_store(lambda store: store.owners.attempt("ana"))
+                    await one.state.service.run_in_writer(
+                        lambda store: store.owners.count_attempt("ana")
+                    )
             assert (await call(one, "POST", "/owner/sign-in", FORM))[0] == 429
             assert (await call(two, "POST", "/owner/sign-in", FORM))[0] == 403
 

@@ -9,8 +9,8 @@ import pytest
 
 from crowdml.cli.task.starter import STARTER
 from crowdml.errors import InvalidTask
-from crowdml.portal.pages.owner.creation import LABELS
-from crowdml.portal.pages.owner.field import BESIDE, sentence
+from crowdml.portal.pages.owner.creation import FIELD_LABELS
+from crowdml.portal.pages.owner.field import FILE_ONLY, sentence
 from crowdml.portal.pages.owner.fields import DEFAULTS, FIELDS, STEPS
 from crowdml.portal.pages.owner.task_toml import field_value, task_toml
 from crowdml.portal.words import advice
@@ -43,7 +43,7 @@ XSS = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>{{ 7*7 }}"
 
 
 def test_the_form_has_every_field_of_a_task_file() -> None:
-    assert set(FIELDS) | BESIDE == {name for name, _ in fields_of_document(TaskFile)}
+    assert set(FIELDS) | FILE_ONLY == {name for name, _ in fields_of_document(TaskFile)}
 
 
 def test_the_form_starts_as_private_as_the_starter() -> None:
@@ -235,7 +235,9 @@ def test_every_text_of_the_form_has_a_translation() -> None:
         for text in (f.label, f.about, f.none, *f.names.values(), *f.short.values())
         if isinstance(text, str)
     ]
-    missing = [text for text in (*steps, *fields, *LABELS.values()) if text and text not in known]
+    missing = [
+        text for text in (*steps, *fields, *FIELD_LABELS.values()) if text and text not in known
+    ]
     assert not missing
 
 

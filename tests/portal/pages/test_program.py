@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from crowdml.portal.pages.program import handed_out, program_files
+from crowdml.portal.pages.program import program_files, served_files
 from tests.docs.pages import ROOT
 from tests.one_file_device.alone import PROGRAM, Alone, line
 from tests.support.servers import Portal, create, make_directed, make_task
@@ -156,7 +156,7 @@ def test_a_page_for_phones_names_the_hash_of_its_program(portal: Portal) -> None
     assert 'src="/web/joined.js?' in script
     assert f'integrity="sha256-{expected}"' in unescape(script)
     assert "script-src 'self';" in reply.headers["content-security-policy"]
-    assert handed_out()["web/joined.js"] == hashlib.sha256(served).hexdigest()
+    assert served_files()["web/joined.js"] == hashlib.sha256(served).hexdigest()
     assert hashlib.sha256(served).hexdigest() in shown
 
 

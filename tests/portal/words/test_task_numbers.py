@@ -124,10 +124,10 @@ def test_an_error_stands_beside_guessing() -> None:
     number = Performance(measured(0.06, 0.02, **kilograms))
     assert number.guess is None
     assert number.sentence.endswith("A prediction is wrong if it is off by more than 1\u00a0kg.")
-    assert number.typical == (
+    assert number.typical_error == (
         "Of its predictions, between 92 and 96\u00a0% are off by at most 1\u00a0kg."
     )
-    assert known.typical == ""
+    assert known.typical_error == ""
     hidden = Performance(measured(0.6, 0.7))
     assert hidden.sentence == "How often the model is wrong is not known."
 

@@ -13,7 +13,7 @@ from alembic.migration import MigrationContext
 
 from crowdml.server import Store
 from crowdml.server.database import schema
-from crowdml.server.database.entry import LogEntry
+from crowdml.server.database.log_entry import LogEntry
 from crowdml.server.database.opening import HEAD, open_database
 
 

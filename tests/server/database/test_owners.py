@@ -14,7 +14,7 @@ from crowdml.errors import InvalidInput, Rejected
 from crowdml.phrase import Phrase
 from crowdml.server import Store
 from crowdml.server.database.form_drafts import MOST_DRAFTS
-from crowdml.server.database.owners import SESSION_SECONDS, record
+from crowdml.server.database.owners import SESSION_SECONDS, log_action
 from crowdml.server.database.passwords import LONGEST_PASSWORD, hash_password, password_matches
 from tests.support.servers import make_task
 
@@ -174,7 +174,7 @@ def test_deeds_are_logged_with_who_did_them(store: Store) -> None:
 def test_details_that_are_not_phrases_are_shown_unchanged(store: Store, text: str) -> None:
     """Check a name, and JSON that is not a phrase."""
     with store._database.writing() as connection:
-        record(connection, "ana", Phrase("invited"), "activity", text)
+        log_action(connection, "ana", Phrase("invited"), "activity", text)
     assert store.owners.actions()[0].detail == text
 
 
@@ -196,11 +196,11 @@ def test_attempts_are_counted_over_all_nodes(database: str) -> None:
     """Check that five attempts at once, and then one every ten seconds, are allowed on any node."""
     stores = Store(database), Store(database)
     for i in range(5):
-        stores[i % 2].owners.attempt("ann")
+        stores[i % 2].owners.count_attempt("ann")
     for store in stores:
         with pytest.raises(Rejected, match="at most 6 requests a minute") as rejected:
-            store.owners.attempt("ann")
+            store.owners.count_attempt("ann")
         assert 0 < rejected.value.extra["retry_after"] <= 10
-        store.owners.attempt("ben")
+        store.owners.count_attempt("ben")
     for store in stores:
         store.close()

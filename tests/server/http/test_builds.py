@@ -9,7 +9,7 @@ import pytest
 from crowdml.learnt import LearntModel, write_model
 from crowdml.server import Store
 from crowdml.server.http import builds as module
-from crowdml.server.http.builds import Builds, Exports
+from crowdml.server.http.builds import Exports, SharedBuilds
 from tests.server.learning import arrivals, new_learner
 from tests.support.servers import PATIENCE, make_task
 
@@ -32,7 +32,7 @@ def test_an_export_is_made_once_for_a_version(
     monkeypatch.setattr(module, "write_model", write_slowly)
 
     async def ask() -> None:
-        builds = Builds(at_once=2)
+        builds = SharedBuilds(at_once=2)
         exports = Exports(builds, most_bytes=10**6)
         early = [asyncio.create_task(exports.file(learner, "npz", "")) for _ in range(20)]
         while not made:
@@ -59,7 +59,7 @@ def test_files_do_not_fill_the_memory(store: Store) -> None:
     learner.ingest(arrivals(task, 1))
 
     async def ask() -> None:
-        builds = Builds(at_once=1)
+        builds = SharedBuilds(at_once=1)
         exports = Exports(builds, most_bytes=5000)
         for _ in range(2):
             for kind in ("npz", "json", "onnx"):
@@ -83,8 +83,8 @@ def test_few_are_made_at_once() -> None:
             running -= 1
 
     async def ask() -> None:
-        builds = Builds(at_once=2)
-        await asyncio.gather(*(builds.once(n, make) for n in range(30)))
+        builds = SharedBuilds(at_once=2)
+        await asyncio.gather(*(builds.build_once(n, make) for n in range(30)))
         builds.close()
 
     asyncio.run(ask())

@@ -62,7 +62,7 @@ def test_strangers_do_not_use_up_what_invited_people_need(tmp_path: Path) -> Non
         await service.start()
         try:
             learner = service.registry.task("private").learner
-            code = await service.in_store(lambda store: store.invites.create(learner.id, 1))
+            code = await service.run_in_writer(lambda store: store.invites.create(learner.id, 1))
             for n in range(60):
                 wrong = Enrol(terms=learner.terms_sha256, invite="guess" if n % 2 else None)
                 with pytest.raises(Rejected, match="needs a valid invite"):

@@ -14,7 +14,7 @@ from starlette.types import Scope
 from crowdml.server import Store
 from crowdml.server.database.nodes import MetricValue, NodeRow
 from crowdml.server.http.metrics import FAMILIES, metrics
-from crowdml.server.http.metrics_access import may_watch
+from crowdml.server.http.metrics_access import may_read_metrics
 from tests.server.scraping import Series, await_that, nodes, scrape, total
 from tests.support.servers import Start, Wire, checkin, enrol, enrolled, make_task, problem_kind
 
@@ -254,7 +254,7 @@ def test_with_a_token_it_is_needed_everywhere(start: Start) -> None:
 )
 def test_other_machines_may_not_look(client: tuple[str, int] | None, allowed: bool) -> None:
     scope: Scope = {"type": "http", "client": client, "headers": []}
-    assert may_watch(scope, None) is allowed
-    assert not may_watch(scope, "token")
+    assert may_read_metrics(scope, None) is allowed
+    assert not may_read_metrics(scope, "token")
     scope["headers"] = [(b"authorization", b"Bearer token")]
-    assert may_watch(scope, "token")
+    assert may_read_metrics(scope, "token")

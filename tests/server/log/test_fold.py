@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from crowdml.protocol import Task, terms_hash
-from crowdml.server.log.active import ActiveDevices
+from crowdml.server.log.active_devices import ActiveDevices
 from crowdml.server.log.fold import Fold
 from tests.server.learning import entry
 from tests.support.servers import make_directed, make_task

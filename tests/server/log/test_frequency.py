@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from crowdml.errors import Rejected
 from crowdml.protocol import CheckinAnswer
 from crowdml.server import Store
-from crowdml.server.database.entry import this_minute
+from crowdml.server.database.log_entry import this_minute
 from crowdml.server.log.frequency import Frequency
 from crowdml.server.throttle import BURST
 from tests.server.learning import arrivals, new_learner, reopened
@@ -28,7 +28,7 @@ def test_a_minute_has_the_pace_and_a_burst() -> None:
     limits = Frequency(OURS)
     for _ in range(MOST):
         assert may(limits, 1, at=60)
-        limits.grant(1, at=60)
+        limits.reserve(1, at=60)
     assert not may(limits, 1, at=60)
     assert may(limits, 2, at=60)
     assert may(limits, 1, at=120)
@@ -39,24 +39,24 @@ def test_what_was_not_appended_does_not_count() -> None:
     for _ in range(MOST - 1):
         limits.count(1, 60)
     for failures in range(3):
-        limits.grant(1, 60)
+        limits.reserve(1, 60)
         assert not may(limits, 1, 60), failures
-        assert limits.uncommitted
-        limits.take_back(())
+        assert limits.unconfirmed
+        limits.release(())
         assert may(limits, 1, 60), failures
-    limits.grant(1, 60)
-    limits.commit()
-    limits.take_back(())
+    limits.reserve(1, 60)
+    limits.confirm()
+    limits.release(())
     assert not may(limits, 1, 60), "what is in the log stays"
 
 
 def test_what_is_taken_back_in_a_later_minute_costs_nothing() -> None:
     limits = Frequency(OURS)
-    limits.grant(1, 60)
+    limits.reserve(1, 60)
     limits.count(2, 120)
-    assert limits.uncommitted, "the share of the newest check-ins is not taken back yet"
-    limits.take_back(())
-    assert not limits.uncommitted
+    assert limits.unconfirmed, "the share of the newest check-ins is not taken back yet"
+    limits.release(())
+    assert not limits.unconfirmed
     for _ in range(MOST):
         assert may(limits, 1, 120)
         limits.count(1, 120)
@@ -66,11 +66,11 @@ def test_what_is_taken_back_in_a_later_minute_costs_nothing() -> None:
 def test_shares_match_the_log_again() -> None:
     free = Frequency(make_task(enrolment__checkins_per_minute=None))
     newest = [(device, 60) for device in range(100, 300)]
-    free.recall(newest)
+    free.recount(newest)
     for _ in range(10):
-        free.grant(1, 60)
+        free.reserve(1, 60)
     assert not may(free, 1, 60)
-    free.take_back(newest)
+    free.release(newest)
     assert may(free, 1, 60)
 
 

@@ -18,7 +18,7 @@ from crowdml.server.log.history import (
     MOST_POINTS,
     HistoryRecorder,
     Point,
-    wants_error,
+    error_is_due,
 )
 from crowdml.server.log.learner import Learner
 from tests.server.learning import enlist, entry, replayed
@@ -28,7 +28,7 @@ from tests.support.servers import make_directed, make_task
 def test_points_stay_few_and_even() -> None:
     history = HistoryRecorder()
     for version in range(1, 100_001):
-        if history.wants(version):
+        if history.is_due(version):
             history.add(Point(version, 0, 0))
     versions = [point.version for point in history.points]
     assert MOST_POINTS // 2 <= len(versions) <= MOST_POINTS
@@ -65,7 +65,7 @@ def test_errors_describe_the_model_at_that_time() -> None:
     evaluates = sum("wrong" in msgspec.msgpack.decode(line.payload) for line in log)
     assert len(fold.learning.reports) == evaluates < 350
     versions = [point.version for point in fold.history.errors]
-    wanted = [version for version in range(1, 401) if wants_error(version)]
+    wanted = [version for version in range(1, 401) if error_is_due(version)]
     assert set(versions) <= set(wanted)
     assert versions[-10:] == wanted[-10:], "once it is known, it stays known"
     for point in fold.history.errors[::5]:

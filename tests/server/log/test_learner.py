@@ -21,7 +21,7 @@ from crowdml.server.log.decision import Arrival
 from crowdml.server.log.fold import Fold
 from crowdml.server.log.learner import Learner
 from crowdml.server.results.export import learnt_model
-from crowdml.server.results.reports import statistics
+from crowdml.server.results.task_view import current_statistics
 from tests.server.learning import (
     arrivals,
     assert_same,
@@ -101,7 +101,7 @@ def test_staleness_is_recorded(store: Store) -> None:
     learner = new_learner(store, task)
     for arrival in arrivals(task, 4):
         learner.ingest([arrival])
-    shown = statistics(learner)
+    shown = current_statistics(learner)
     assert shown.staleness_mean == (0 + 1 + 2 + 3) / 4
     assert shown.staleness_max == 3
 
@@ -177,7 +177,7 @@ def test_what_another_process_stored_is_known(
 
 def timeless(learner: Learner) -> Statistics:
     """Return the statistics without the values that change by themselves."""
-    return msgspec.structs.replace(statistics(learner), checkins_per_minute=0.0)
+    return msgspec.structs.replace(current_statistics(learner), checkins_per_minute=0.0)
 
 
 class Broken(Exception):

@@ -13,7 +13,7 @@ from crowdml.privacy.choice import Choice
 from crowdml.privacy.direction.codebook import Codebook
 from crowdml.protocol import Task, terms_hash
 from crowdml.server import Store
-from crowdml.server.database.entry import LogEntry
+from crowdml.server.database.log_entry import LogEntry
 from crowdml.server.log.decision import Arrival
 from crowdml.server.log.fold import Fold
 from crowdml.types import Array

@@ -10,10 +10,10 @@ from crowdml.errors import Rejected
 from crowdml.protocol import CheckinAnswer, State, Task
 from crowdml.server import Store
 from crowdml.server.database import DAY, schema
-from crowdml.server.database.entry import this_minute
+from crowdml.server.database.log_entry import this_minute
 from crowdml.server.database.store import DeviceRow
 from crowdml.server.log.learner import Learner
-from crowdml.server.results import reports
+from crowdml.server.results.task_view import crowded_joins
 from crowdml.server.throttle import BURST
 from tests.server.learning import arrivals, changed, reopened
 from tests.support.servers import make_task
@@ -96,7 +96,7 @@ def test_networks_are_forgotten_after_a_day(database: str, monkeypatch: pytest.M
         task = store.create_task(TASK).id
         join(store, TASK, 12, ADDRESS)
         store.enrol(task, None, False, "203.0.113.6")
-        assert reports.crowded_joins(store, task) == (13, 12)
+        assert crowded_joins(store, task) == (13, 12)
         networks = [row.network for row in store.joins.after(task, -1)]
         assert len(set(networks[:12])) == 1
         now = time.time()
@@ -105,7 +105,7 @@ def test_networks_are_forgotten_after_a_day(database: str, monkeypatch: pytest.M
         store.enrol(task, None, False, ADDRESS)
         (later,) = store.joins.after(task, -1)
         assert later.network not in networks, "another day, another key"
-        assert reports.crowded_joins(store, task) is None
+        assert crowded_joins(store, task) is None
         monkeypatch.setattr(time, "time", lambda: now + 3 * DAY)
         store.joins.forget()
         with store._database.reading() as connection:

@@ -13,7 +13,7 @@ from crowdml.privacy import CheckinKey, Role, role_of
 from crowdml.privacy.direction.channel import FIELDS
 from crowdml.protocol import CheckinAnswer, Task, terms_hash
 from crowdml.server import Store
-from crowdml.server.database.log import SEEN
+from crowdml.server.database.log import SEEN_QUERY
 from crowdml.server.log.checkin_rules import CheckinRules
 from crowdml.server.log.decision import Arrival
 from crowdml.server.log.learner import Learner
@@ -192,7 +192,7 @@ def test_numbers_are_looked_up_in_an_index(store: Store, task: Task, learner: Le
     found = store.log(learner.id).seen([(0, "unknown", 3), (1, "unknown", 99)])
     assert (0, 3) in found
     assert (1, 99) not in found
-    query = "EXPLAIN QUERY PLAN " + SEEN.format("(?, ?, ?)", task=1)
+    query = "EXPLAIN QUERY PLAN " + SEEN_QUERY.format("(?, ?, ?)", task=1)
     with store._database._connection.begin():
         plan = store._database._connection.exec_driver_sql(query, (0, "unknown", 3)).all()
     reads = [row[-1] for row in plan if "log" in row[-1]]

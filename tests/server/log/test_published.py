@@ -10,7 +10,7 @@ import pytest
 
 from crowdml.protocol import Checkout, encode_parameters, terms_hash
 from crowdml.server import Store
-from crowdml.server.database.entry import LogEntry
+from crowdml.server.database.log_entry import LogEntry
 from crowdml.server.database.owner_settings import OwnerSettings
 from crowdml.server.log.fold import Fold
 from tests.server.learning import arrivals, changed, new_learner

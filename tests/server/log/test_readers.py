@@ -13,7 +13,7 @@ import pytest
 from crowdml.protocol import Statistics, terms_hash
 from crowdml.server import Store
 from crowdml.server.log.fold import Fold
-from crowdml.server.log.history import MOST_MINUTES, Minutes
+from crowdml.server.log.history import MOST_MINUTES, MinuteCounts
 from crowdml.server.log.published import Published
 from tests.server.learning import arrivals, entry, new_learner
 from tests.support.servers import PATIENCE, Portal, checkin, create, enrol, make_directed, make_task
@@ -105,7 +105,7 @@ def test_minutes_match_a_plain_count() -> None:
     """
     rng = np.random.default_rng(0)
     ats = [60 * int(k // 3 + rng.integers(3)) for k in range(3 * MOST_MINUTES + 300)]
-    minutes, plain, shown = Minutes(), dict[int, int](), []
+    minutes, plain, shown = MinuteCounts(), dict[int, int](), []
     for at in ats:
         minutes = minutes.counted(at)
         plain[at] = plain.get(at, 0) + 1

@@ -13,7 +13,7 @@ from crowdml.privacy import DirectionMechanism
 from crowdml.protocol import Estimate, Task
 from crowdml.server import Store
 from crowdml.server.log.decision import Arrival
-from crowdml.server.results.reports import statistics
+from crowdml.server.results.task_view import current_statistics
 from tests.server.answering import responding
 from tests.server.learning import arrivals, changed, ingest_now, new_learner, reopened
 from tests.support.checkins import DirectionCheckin, NoiseCheckin
@@ -36,7 +36,7 @@ def test_totals_are_the_sums_of_the_log(store: Store) -> None:
     learner = new_learner(store, task)
     incoming = arrivals(task, 20)
     learner.ingest(incoming)
-    shown = statistics(learner)
+    shown = current_statistics(learner)
     messages = [a.checkin for a in incoming if isinstance(a.checkin, NoiseCheckin)]
     samples = sum(message.samples for message in messages)
     assert shown.samples == samples
@@ -62,7 +62,7 @@ def covers(estimate: Estimate | None, truth: float) -> bool:
 
 
 def test_a_new_task_knows_nothing(store: Store) -> None:
-    shown = statistics(new_learner(store, people()))
+    shown = current_statistics(new_learner(store, people()))
     assert (shown.error, shown.labels, shown.samples) == (None, (), None)
 
 
@@ -70,7 +70,7 @@ def test_training_check_ins_say_nothing_about_errors(store: Store) -> None:
     task = people(collection__checkins=10, collection__evaluators=0.0, collection__counters=0.0)
     learner = new_learner(store, task)
     learner.ingest(arrivals(task, 30))
-    shown = statistics(learner)
+    shown = current_statistics(learner)
     assert (shown.version, shown.active_devices) == (30, 3)
     assert (shown.error, shown.labels) == (None, ())
 
@@ -79,8 +79,8 @@ def test_samples_that_nobody_sends_are_not_known(store: Store) -> None:
     task = people()
     learner = new_learner(store, task, snapshot_every=1)
     learner.ingest(arrivals(task, 3))
-    assert statistics(learner).samples is None
-    assert statistics(reopened(store, task)).samples is None
+    assert current_statistics(learner).samples is None
+    assert current_statistics(reopened(store, task)).samples is None
     for did in store.log(learner.id).by_device(range(10)).values():
         assert (did.checkins, did.samples) == (1, None)
 
@@ -106,7 +106,7 @@ def test_estimates_cover_the_truth(store: Store, epsilon: float) -> None:
     learner = new_learner(store, task, n=6000)
     rng = np.random.default_rng(3)
     ingest_now(learner, responding(task, 6000, 0.3, rng, SHARES))
-    shown = statistics(learner)
+    shown = current_statistics(learner)
     n = learner.committed_fold().learning.totals.evaluated
     assert 2500 < n < 3500
     assert covers(shown.error, 0.3)
@@ -147,7 +147,7 @@ def test_numbers_have_errors_and_no_labels(store: Store) -> None:
     task = people(model__kind="ridge", target__labels=None, collection__evaluators=0.9)
     learner = new_learner(store, task, n=2000)
     ingest_now(learner, responding(task, 2000, 0.2, np.random.default_rng(0)))
-    shown = statistics(learner)
+    shown = current_statistics(learner)
     assert shown.labels == ()
     assert covers(shown.error, 0.2)
 
@@ -162,7 +162,7 @@ def test_every_answer_counts_for_its_label(store: Store) -> None:
     learner = new_learner(store, task)
     incoming = arrivals(task, 30)
     learner.ingest(incoming)
-    shown = statistics(learner)
+    shown = current_statistics(learner)
     assert sum(estimate.value for estimate in shown.labels) == pytest.approx(1.0)
     answers = [each.answer for each in sent(incoming) if each.answer is not None]
     evaluated = sum(each.wrong is not None for each in sent(incoming))
@@ -180,8 +180,8 @@ def test_labels_come_only_from_counting_check_ins(store: Store, tmp_path: Path) 
     learner = new_learner(store, task, snapshot_every=1)
     incoming = arrivals(task, 30)
     learner.ingest(incoming)
-    shown = statistics(learner)
-    assert statistics(reopened(store, task)) == shown, "a snapshot keeps what was counted"
+    shown = current_statistics(learner)
+    assert current_statistics(reopened(store, task)) == shown, "a snapshot keeps what was counted"
     mechanism = task.terms.mechanism()
     n = sum(each.answer is not None for each in sent(incoming))
     for estimate in shown.labels:
@@ -197,4 +197,4 @@ def test_labels_come_only_from_counting_check_ins(store: Store, tmp_path: Path) 
         with closing(Store(f"sqlite:///{tmp_path / field}.db")) as fresh:
             again = new_learner(fresh, task)
             again.ingest(other)
-            assert getattr(statistics(again), kept) == getattr(shown, kept), field
+            assert getattr(current_statistics(again), kept) == getattr(shown, kept), field

@@ -17,7 +17,7 @@ from crowdml.protocol import CheckinAnswer, State, Task, terms_hash
 from crowdml.server import Store
 from crowdml.server.log.checkin_rules import CheckinRules
 from crowdml.server.log.learner import Learner
-from crowdml.server.results.reports import statistics
+from crowdml.server.results.task_view import current_statistics
 from tests.server.answering import miscounting, responding
 from tests.server.learning import arrivals, changed, new_learner, noisy, reopened
 from tests.support.checkins import DirectionCheckin
@@ -105,7 +105,7 @@ def test_too_few_samples_never_stop_a_task(store: Store) -> None:
     learner = new_learner(store, task)
     for arrival in arrivals(task, 100):
         learner.ingest([changed(arrival, errors=0)])
-    samples = statistics(learner).samples
+    samples = current_statistics(learner).samples
     assert samples is not None
     assert samples < 1000
     assert learner.state is State.RUNNING

@@ -13,7 +13,7 @@ import pytest
 from crowdml.certificate import CERTIFICATE, KEY, self_signed
 from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.server import Store
-from crowdml.server.operation.backup import TABLES, Contents, back_up, restore
+from crowdml.server.operation.backup import TABLES_FILE, BackupContents, back_up, restore
 from tests.support.full_disk import full_disk
 from tests.support.servers import create, make_task
 
@@ -40,7 +40,7 @@ def test_a_backup_is_one_private_file(archive: Path) -> None:
 def test_what_is_restored(archive: Path, tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        assert restore(url(tmp_path / "other"), archive) == Contents(1, 0, 0)
+        assert restore(url(tmp_path / "other"), archive) == BackupContents(1, 0, 0)
     finally:
         os.umask(before)
     for name in (CERTIFICATE, KEY):
@@ -93,7 +93,7 @@ def test_a_backup_that_would_fill_the_disk_is_not_unpacked(tmp_path: Path) -> No
     """Check an archive of 300 bytes whose directory claims more space than is free."""
     free = shutil.disk_usage(tmp_path).free
     with zipfile.ZipFile(tmp_path / "backup", "w") as archive:
-        archive.writestr(TABLES, b"")
+        archive.writestr(TABLES_FILE, b"")
         archive.infolist()[0].file_size = free
     with pytest.raises(InvalidInput, match=r"backup needs [\d,]+ bytes .*found [\d,]+ free"):
         restore(url(tmp_path / "new"), tmp_path / "backup")
@@ -102,7 +102,7 @@ def test_a_backup_that_would_fill_the_disk_is_not_unpacked(tmp_path: Path) -> No
 def test_another_archive_is_rejected(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "other.zip", "w") as other:
         other.writestr("readme", "hello")
-    with pytest.raises(InvalidInput, match=f"must be a whole backup.*{TABLES}"):
+    with pytest.raises(InvalidInput, match=f"must be a whole backup.*{TABLES_FILE}"):
         restore(url(tmp_path / "new"), tmp_path / "other.zip")
 
 
@@ -131,8 +131,8 @@ def test_only_a_backup_is_replaced(tmp_path: Path, name: str) -> None:
         back_up(url(tmp_path), tmp_path / name)
     assert (tmp_path / name).read_bytes() == before
     (tmp_path / "night").touch()
-    assert back_up(url(tmp_path), tmp_path / "night") == Contents(1, 0, 0)
-    assert back_up(url(tmp_path), tmp_path / "night") == Contents(1, 0, 0)
+    assert back_up(url(tmp_path), tmp_path / "night") == BackupContents(1, 0, 0)
+    assert back_up(url(tmp_path), tmp_path / "night") == BackupContents(1, 0, 0)
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
@@ -175,4 +175,4 @@ def test_a_full_disk_is_one_error_and_leaves_nothing(
     with full_disk(largest), pytest.raises(CrowdmlError, match=r"^cannot (write|use) "):
         restore(other, archive)
     assert not (tmp_path / "other" / KEY).exists()
-    assert restore(other, archive) == Contents(1, 0, 0)
+    assert restore(other, archive) == BackupContents(1, 0, 0)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from crowdml.server import Store
-from crowdml.server.operation.logs import JsonLines, Lines
+from crowdml.server.operation.logs import JsonFormatter, TextFormatter
 from crowdml.server.service.heartbeat import Heartbeat
 from tests.server.scraping import BEAT, await_that
 from tests.support.servers import Process, Start, checkin, enrolled, make_task
@@ -75,7 +75,7 @@ def test_rejections_are_summed_up_each_minute(
     assert caplog.messages == ["rejected within a minute: implausible 24, too-frequent 12"]
 
 
-@pytest.mark.parametrize("formatter", [Lines(), JsonLines()])
+@pytest.mark.parametrize("formatter", [TextFormatter(), JsonFormatter()])
 def test_an_exception_loses_its_words(formatter: logging.Formatter) -> None:
     try:
         raise ValueError("token-of-ana")

@@ -12,7 +12,7 @@ import pytest
 
 from crowdml.certificate import certificate_fingerprint, self_signed
 from crowdml.errors import InvalidInput
-from crowdml.server import Address, Settings
+from crowdml.server import BindAddress, Settings
 from crowdml.server.throttle import Throttle
 from tests.support.servers import PATIENCE, Process, Start, make_task
 
@@ -64,26 +64,26 @@ def test_plain_http_talks_only_to_this_machine(start: Start) -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org", ""])
 def test_plain_http_beyond_loopback_must_be_asked_for(host: str) -> None:
     with pytest.raises(InvalidInput, match="plain HTTP is for loopback only"):
-        Address(host=host, port=8000)
-    assert Address(host=host, port=8000, insecure_http=True).url.startswith("http://")
-    assert Address(host=host, port=8000, tls="self-signed").url.startswith("https://")
+        BindAddress(host=host, port=8000)
+    assert BindAddress(host=host, port=8000, insecure_http=True).url.startswith("http://")
+    assert BindAddress(host=host, port=8000, tls="self-signed").url.startswith("https://")
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.8.8.8"])
 def test_plain_http_on_loopback_is_fine(host: str) -> None:
-    assert Address(host=host, port=8000).tls is None
+    assert BindAddress(host=host, port=8000).tls is None
 
 
 @pytest.mark.parametrize("port", [0, -1, 65536])
 def test_a_port_that_does_not_exist(port: int) -> None:
     with pytest.raises(InvalidInput, match=f"found {port}"):
-        Address(port=port)
+        BindAddress(port=port)
 
 
 @pytest.mark.parametrize("tls", ["yes", "cert.pem", "missing.pem,missing.key"])
 def test_a_certificate_that_cannot_be_used(tls: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="tls"):
-        Address(tls=tls).certificate(tmp_path)
+        BindAddress(tls=tls).certificate(tmp_path)
 
 
 def test_no_certificate_in_a_file(tmp_path: Path) -> None:

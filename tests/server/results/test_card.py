@@ -11,7 +11,7 @@ from crowdml.protocol import Task, error_in_words, terms_hash
 from crowdml.server import Store
 from crowdml.server.log.learner import Learner
 from crowdml.server.results.card import model_card
-from crowdml.server.results.reports import statistics
+from crowdml.server.results.task_view import current_statistics
 from tests.server.answering import people
 from tests.server.learning import arrivals, ingest_now, new_learner
 from tests.support.servers import make_directed, make_task
@@ -69,7 +69,7 @@ def test_what_a_hub_reads(store: Store) -> None:
     (result,) = index["results"]
     assert result["task"]["name"] == task.title
     (metric,) = result["metrics"]
-    now = statistics(learner)
+    now = current_statistics(learner)
     estimate = now.error
     assert estimate is not None
     assert now.error_text == str(error_in_words(estimate))

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from crowdml.server import Store
-from crowdml.server.service.heartbeat import HUNG, Heartbeat, reason_of
+from crowdml.server.service.heartbeat import HUNG_SECONDS, Heartbeat, reason_of
 from tests.server.scraping import BEAT, await_that, nodes, scrape, total
 from tests.support.postgres import running_postgres
 from tests.support.servers import Start, Wire, checkin, enrol, make_task, problem_kind
@@ -116,7 +116,7 @@ def test_a_database_that_does_not_answer(store: Store) -> None:
     now = [0.0]
     heartbeat = Heartbeat(every=5, clock=lambda: now[0])
     heartbeat.beat(store, [])
-    now[0] = 5 + HUNG
+    now[0] = 5 + HUNG_SECONDS
     assert heartbeat.trouble is None
     now[0] += 2
     assert heartbeat.trouble == "the database has not answered for 27 seconds"

@@ -35,11 +35,11 @@ def test_a_change_at_the_last_moment_does_not_keep_it_from_stopping(tmp_path: Pa
         service = Service(Settings(f"sqlite:///{tmp_path / 'store.db'}", events_seconds=0.01))
         await service.start()
         news = service.listeners.news
-        service.listeners.notify()
+        service.listeners.request_wake()
         await news.wait()
         # After its pause, the task that notifies listeners waits for the next change.
         await asyncio.sleep(0.05)
-        service.listeners.notify()
+        service.listeners.request_wake()
         async with asyncio.timeout(PATIENCE):
             await service.stop()
 

@@ -11,17 +11,17 @@ from crowdml.portal.pages.owner import creation, dashboard, editing, signin, tas
 __all__ = ["ROUTES"]
 
 ROUTES = [
-    Route("/owner", dashboard.dashboard),
-    Route("/owner/sign-in", signin.form, methods=["GET"]),
+    Route("/owner", dashboard.show_dashboard),
+    Route("/owner/sign-in", signin.show_sign_in, methods=["GET"]),
     Route("/owner/sign-in", signin.sign_in, methods=["POST"]),
     Route("/owner/sign-out", signin.sign_out, methods=["POST"]),
-    Route("/owner/new", creation.form, methods=["GET"]),
-    Route("/owner/new", creation.submit, methods=["POST"]),
+    Route("/owner/new", creation.show_form, methods=["GET"]),
+    Route("/owner/new", creation.submit_form, methods=["POST"]),
     Route("/owner/new/pilot", creation.upload, methods=["POST"]),
-    Route("/owner/tasks/{task}", task_actions.task),
+    Route("/owner/tasks/{task}", task_actions.show_task),
     Route("/owner/tasks/{task}/state", task_actions.set_state, methods=["POST"]),
-    Route("/owner/tasks/{task}/edit", editing.edit, methods=["POST"]),
-    Route("/owner/tasks/{task}/delete", editing.delete, methods=["POST"]),
-    Route("/owner/tasks/{task}/invites", task_actions.invite, methods=["POST"]),
-    Route("/owner/tasks/{task}/revoke", task_actions.revoke, methods=["POST"]),
+    Route("/owner/tasks/{task}/edit", editing.edit_task, methods=["POST"]),
+    Route("/owner/tasks/{task}/delete", editing.delete_task, methods=["POST"]),
+    Route("/owner/tasks/{task}/invites", task_actions.make_invite, methods=["POST"]),
+    Route("/owner/tasks/{task}/revoke", task_actions.revoke_device, methods=["POST"]),
 ]

@@ -36,21 +36,21 @@ from crowdml.protocol import (
 SETTINGS = re.compile(r"([\w-]+) (\d{1,9}) (\d{1,9}) (\d{1,9})", re.ASCII)
 """The settings of a plan: mechanism, batch, check-ins per device, devices."""
 
-FILE, CONSENT = "toml", "not_private"
-LABELS = {key: field.label for key, field in FIELDS.items()} | {
-    FILE: "Task file (TOML)",
+TOML_FIELD, NOT_PRIVATE_FIELD = "toml", "not_private"
+FIELD_LABELS = {key: field.label for key, field in FIELDS.items()} | {
+    TOML_FIELD: "Task file (TOML)",
     FILE_FIELD: "Samples that you have",
     "model.start": "Samples that you have",
-    CONSENT: "I know that this task is NOT PRIVATE",
+    NOT_PRIVATE_FIELD: "I know that this task is NOT PRIVATE",
 }
 
 
-SEEN = {"preview", "plan", "create"}
+RESULT_BUTTONS = {"preview", "plan", "create"}
 """The buttons whose result an address may show below the form."""
 
 
 @for_owner
-async def form(request: Request) -> Response:
+async def show_form(request: Request) -> Response:
     """Show the form as it was last sent, with its result; reloading the page changes nothing."""
     name, see = draft_name(request), request.query_params.get("see")
     if name is None:
@@ -60,7 +60,7 @@ async def form(request: Request) -> Response:
         return _page(request, DEFAULTS | {"owner": request.state.owner.name})
     try:
         pilot = Pilot.of(posted)
-        if see not in SEEN:
+        if see not in RESULT_BUTTONS:
             return _page(request, posted, pilot=pilot)
         text, task = _read(request, posted, pilot)
     except InvalidTask as error:
@@ -73,7 +73,7 @@ async def form(request: Request) -> Response:
 
 
 @on_post
-async def submit(request: Request, posted: FormFields) -> Response:
+async def submit_form(request: Request, posted: FormFields) -> Response:
     """Create the task if it has no mistakes; otherwise keep what was typed, and show them."""
     by, name = request.state.owner.name, draft_name(request) or new_draft_name()
     do = posted.pop("do", "preview")
@@ -81,23 +81,24 @@ async def submit(request: Request, posted: FormFields) -> Response:
         posted = with_findings(_with_plan(posted), await kept(request, name))
         if do == "create":
             text, task = _read(request, posted, Pilot.of(posted))
-            await service_of(request).steer(lambda store: store.create_task(task, by=by))
+            await service_of(request).change_tasks(lambda store: store.create_task(task, by=by))
             portal_of(request).planner.remember(task.name, text, CrowdHardships.of(posted))
             await drop(request, name)
             return redirect(request, f"/owner/tasks/{task.name}?done=created")
     except InvalidTask:
         pass  # the next page shows the mistakes
     await keep(request, name, posted)
-    return redirect(request, f"/owner/new?draft={name}&see={do if do in SEEN else 'preview'}")
+    see = do if do in RESULT_BUTTONS else "preview"
+    return redirect(request, f"/owner/new?draft={name}&see={see}")
 
 
 def _read(request: Request, posted: FormFields, pilot: Pilot | None) -> tuple[str, Task]:
     """Read a form as a task file and a task; `InvalidTask` lists what is wrong."""
     names = {learner.task.name for learner in service_of(request).registry.learners()}
-    text = posted[FILE] if FILE in posted else task_toml(posted)
+    text = posted[TOML_FIELD] if TOML_FIELD in posted else task_toml(posted)
     if pilot:
         text = pilot.named_in(text, posted.get("name", ""))
-    rules = _rules(names, confirmed=CONSENT in posted)
+    rules = _rules(names, confirmed=NOT_PRIVATE_FIELD in posted)
     return text, Task.from_toml(text, *rules, start=pilot.start if pilot else None)
 
 
@@ -117,8 +118,8 @@ def _with_plan(posted: FormFields) -> FormFields:
     if not found or found[1] not in MECHANISMS:
         return posted
     fields = recommended_fields(found[1], int(found[2]), int(found[3]), int(found[4]))
-    if FILE in posted:
-        return posted | {FILE: set_fields(posted[FILE], fields)}
+    if TOML_FIELD in posted:
+        return posted | {TOML_FIELD: set_fields(posted[TOML_FIELD], fields)}
     return posted | {key: "" if value is None else str(value) for key, value in fields.items()}
 
 
@@ -137,7 +138,7 @@ def _rules(names: Set[str], confirmed: bool) -> tuple[FieldRule, ...]:
                 "must be ticked where ε is above {n}, for then nothing is protected",
                 n=PRIVATE_UP_TO,
             )
-            yield Mistake(CONSENT, must, remedy=Phrase("Tick it, or choose a smaller ε."))
+            yield Mistake(NOT_PRIVATE_FIELD, must, remedy=Phrase("Tick it, or choose a smaller ε."))
 
     return name_is_new, no_privacy_is_meant
 
@@ -152,7 +153,7 @@ def _page(
     forecast: Forecast | None = None,
     pilot: Pilot | None = None,
 ) -> Response:
-    from_file = FILE in values
+    from_file = TOML_FIELD in values
     wrong = _by_file(mistakes) if from_file else _by_field(mistakes)
     if values.get(WRONG):
         wrong = {FILE_FIELD: [values[WRONG]]} | wrong
@@ -164,11 +165,11 @@ def _page(
         values=DEFAULTS if from_file else values,
         hardships=HARDSHIP_FIELDS,
         hard={field.key: values.get(field.key, "") for field in HARDSHIP_FIELDS},
-        file=values.get(FILE, ""),
+        file=values.get(TOML_FIELD, ""),
         from_file=from_file,
-        confirmed=CONSENT in values,
+        confirmed=NOT_PRIVATE_FIELD in values,
         private_up_to=PRIVATE_UP_TO,
-        labels=LABELS,
+        labels=FIELD_LABELS,
         wrong=wrong,
         first=next(iter(wrong), None),
         toml=text,
@@ -189,7 +190,7 @@ def _pilot_if_any(posted: FormFields) -> Pilot | None:
 def _by_field(mistakes: Iterable[Mistake]) -> dict[str, list[str]]:
     """Sort mistakes by their field, in the order of the page."""
     order = {key: rank for rank, key in enumerate(FIELDS)}
-    order |= {FILE_FIELD: -1, "model.start": -1, CONSENT: order["privacy.directions"]}
+    order |= {FILE_FIELD: -1, "model.start": -1, NOT_PRIVATE_FIELD: order["privacy.directions"]}
     in_order = sorted(mistakes, key=lambda mistake: order[mistake.field])
     missing = {mistake.field for mistake in in_order if mistake.rule == MISSING}
     if {"name", "title"} <= missing:  # there is no field for the name, which is made from the title
@@ -201,6 +202,8 @@ def _by_file(mistakes: Iterable[Mistake]) -> dict[str, list[str]]:
     """Sort mistakes of a task file: into its text field, or beside the box to tick."""
     wrong: dict[str, list[str]] = {}
     for mistake in mistakes:
-        key, name = (CONSENT, None) if mistake.field == CONSENT else (FILE, mistake.field)
-        wrong.setdefault(key, []).append(sentence(mistake, name))
+        if mistake.field == NOT_PRIVATE_FIELD:
+            wrong.setdefault(NOT_PRIVATE_FIELD, []).append(sentence(mistake))
+        else:
+            wrong.setdefault(TOML_FIELD, []).append(sentence(mistake, mistake.field))
     return wrong

@@ -17,12 +17,12 @@ from crowdml.protocol import EDITABLE
 
 
 @on_post
-async def edit(request: Request, posted: FormFields) -> Response:
+async def edit_task(request: Request, posted: FormFields) -> Response:
     """Save all changes; if one is wrong, save none and show each mistake beside its field."""
     name, by = learner_of(request).task.name, request.state.owner.name
     changes = {key: _value(key, posted[key]) for key in EDITABLE if key in posted}
     try:
-        await service_of(request).steer(lambda store: store.edit_task(name, changes, by=by))
+        await service_of(request).change_tasks(lambda store: store.edit_task(name, changes, by=by))
     except InvalidTask as error:
         mistakes = {mistake.field: [sentence(mistake)] for mistake in error.mistakes}
         typed = {key: posted.get(key, "") for key in EDITABLE}
@@ -37,13 +37,13 @@ def _value(key: str, text: str) -> object:
 
 
 @on_post
-async def delete(request: Request, posted: FormFields) -> Response:
+async def delete_task(request: Request, posted: FormFields) -> Response:
     name, by = learner_of(request).task.name, request.state.owner.name
     if posted.get("confirm", "").strip() != name:
         wrong = say("To delete the task, type its name: {name}", name=name)
         return await send_back(request, wrong=wrong, deleting=wrong)
     try:
-        await service_of(request).steer(lambda store: store.delete_task(name, by=by))
+        await service_of(request).change_tasks(lambda store: store.delete_task(name, by=by))
     except InvalidInput:
         wrong = say(
             "Only a task without check-ins can be deleted, and this task has some. Stop it instead."

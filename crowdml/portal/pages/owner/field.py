@@ -11,16 +11,16 @@ from crowdml.phrase import Phrase, written
 from crowdml.portal.words import NBSP, local, plain_number, say
 from crowdml.protocol import MISSING, TaskFile, fields_of
 
-BESIDE = {"model.start", "model.pilot"}
+FILE_ONLY = {"model.start", "model.pilot"}
 """Fields about a file beside the task file, which a form does not have."""
 
-TASK_FILE = {key: each for key, each in fields_of(TaskFile) if key not in BESIDE}
+TASK_FILE = {key: each for key, each in fields_of(TaskFile) if key not in FILE_ONLY}
 LONGEST_LINE = 200
-TOGETHER = (" … ", "Empty: ", "Leer: ")
+UNBROKEN = (" … ", "Empty: ", "Leer: ")
 """What stays on one line with the words beside it."""
 
 
-class Kind(StrEnum):
+class InputKind(StrEnum):
     """Name the kind of input of a field."""
 
     LINE = "line"
@@ -32,7 +32,7 @@ class Kind(StrEnum):
     CHECK = "check"
 
 
-class WordedKind(Protocol):
+class RegisteredKind(Protocol):
     """Describe a registered kind with words for people who choose one."""
 
     @property
@@ -59,7 +59,7 @@ class Field:
     label: str
     about: str = ""
     start: str = ""
-    names: Mapping[str, str | WordedKind] = field(default_factory=dict)
+    names: Mapping[str, str | RegisteredKind] = field(default_factory=dict)
     short: Mapping[str, str] = field(default_factory=dict)
     none: str = ""
     default: bool = True
@@ -70,17 +70,17 @@ class Field:
         return self.key.replace(".", "-")
 
     @property
-    def kind(self) -> Kind:
-        return Kind.CHOICE if self.names else _kind(TASK_FILE[self.key].type)
+    def kind(self) -> InputKind:
+        return InputKind.CHOICE if self.names else _kind(TASK_FILE[self.key].type)
 
     @property
     def hint(self) -> str:
         """Return what to write, and the default."""
         about, default = say(self.about), self.usual or TASK_FILE[self.key].default
-        if self.kind is Kind.NUMBER and isinstance(default, int | float) and self.default:
+        if self.kind is InputKind.NUMBER and isinstance(default, int | float) and self.default:
             n = local(written(default).replace(",", ""))  # as it can be typed
             about = f"{about} {say('Empty: {n}.', n=n)}".lstrip()
-        for words in TOGETHER:
+        for words in UNBROKEN:
             about = about.replace(words, words.replace(" ", NBSP))
         return about
 
@@ -125,21 +125,22 @@ class FormStep:
     folds: list[FoldedFields] = field(default_factory=list)
 
 
-def _in_words(known: str | WordedKind) -> str:
+def _in_words(known: str | RegisteredKind) -> str:
     return say(known if isinstance(known, str) else known.words)
 
 
-def _kind(type_: Any) -> Kind:
+def _kind(type_: Any) -> InputKind:
     if get_origin(type_) is Annotated:
         type_, meta = get_args(type_)[:2]
         if type_ is str:
-            return Kind.TEXT if (meta.max_length or 0) > LONGEST_LINE else Kind.LINE
+            return InputKind.TEXT if (meta.max_length or 0) > LONGEST_LINE else InputKind.LINE
     if NoneType in get_args(type_):
         return _kind(get_args(type_)[0])
     if get_origin(type_) is tuple:
-        return Kind.NUMBERS if _kind(get_args(type_)[0]) is Kind.NUMBER else Kind.LINES
-    kinds = {bool: Kind.CHECK}
-    return kinds.get(get_origin(type_) or type_, Kind.NUMBER)
+        numbers = _kind(get_args(type_)[0]) is InputKind.NUMBER
+        return InputKind.NUMBERS if numbers else InputKind.LINES
+    kinds = {bool: InputKind.CHECK}
+    return kinds.get(get_origin(type_) or type_, InputKind.NUMBER)
 
 
 def sentence(mistake: Mistake, field: str | None = None) -> str:

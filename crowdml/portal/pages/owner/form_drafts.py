@@ -8,13 +8,13 @@ from starlette.requests import Request
 from crowdml.portal.pages.context import service_of
 from crowdml.portal.pages.owner.form_parsing import FormFields
 
-NAME = re.compile(r"[A-Za-z0-9_-]{16,32}", re.ASCII)
+DRAFT_NAME = re.compile(r"[A-Za-z0-9_-]{16,32}", re.ASCII)
 
 
 def draft_name(request: Request) -> str | None:
     """Return the draft's name in the address."""
     name = request.query_params.get("draft", "")
-    return name if NAME.fullmatch(name) else None
+    return name if DRAFT_NAME.fullmatch(name) else None
 
 
 def new_draft_name() -> str:
@@ -24,15 +24,15 @@ def new_draft_name() -> str:
 async def kept(request: Request, name: str) -> FormFields | None:
     """Read a draft of this owner; None if there is none."""
     owner = request.state.owner.name
-    return await service_of(request).in_reader(lambda store: store.drafts.read(owner, name))
+    return await service_of(request).run_in_reader(lambda store: store.drafts.read(owner, name))
 
 
 async def keep(request: Request, name: str, posted: FormFields) -> None:
     owner = request.state.owner.name
-    await service_of(request).in_store(lambda store: store.drafts.keep(owner, name, posted))
+    await service_of(request).run_in_writer(lambda store: store.drafts.keep(owner, name, posted))
 
 
 async def drop(request: Request, name: str | None = None) -> None:
     """Delete one draft of this owner, or all of them."""
     owner = request.state.owner.name
-    await service_of(request).in_store(lambda store: store.drafts.drop(owner, name))
+    await service_of(request).run_in_writer(lambda store: store.drafts.drop(owner, name))

@@ -12,7 +12,7 @@ from crowdml.portal.pages.owner.form_drafts import keep, kept, new_draft_name
 from crowdml.portal.pages.owner.form_parsing import FormFields
 from crowdml.portal.pages.page import redirect
 
-NEWEST = "newest mistake"
+MISTAKE_DRAFT = "newest mistake"
 """The name of the one draft per owner for mistakes, which therefore never push out other drafts."""
 
 
@@ -32,14 +32,14 @@ async def send_back(
     """
     once = new_draft_name()
     found = {"edits": edits, "mistakes": mistakes, **said}
-    await keep(request, NEWEST, {"once": once, "found": msgspec.json.encode(found).decode()})
+    await keep(request, MISTAKE_DRAFT, {"once": once, "found": msgspec.json.encode(found).decode()})
     return redirect(request, f"/owner/tasks/{learner_of(request).task.name}?wrong={once}")
 
 
 async def sent_back(request: Request) -> dict[str, Any]:
     """Read the mistake that the address names, as arguments of `task_page`; {} if there is none."""
     once = request.query_params.get("wrong")
-    draft = await kept(request, NEWEST) if once else None
+    draft = await kept(request, MISTAKE_DRAFT) if once else None
     if draft is None or draft["once"] != once:
         return {}
     found: dict[str, Any] = msgspec.json.decode(draft["found"])

@@ -14,13 +14,13 @@ FormFields: TypeAlias = dict[str, str]
 
 MEDIA_TYPE, WITH_FILE = "application/x-www-form-urlencoded", "multipart/form-data"
 MOST_FIELDS = 100
-LARGEST = 1024 * 1024
+LARGEST_FORM = 1024 * 1024
 LARGEST_FILE = 10_000_000
 BOUNDARY = re.compile(r'boundary="?([\w\'()+,./:=? -]{1,70})"?', re.ASCII)
-NAME = re.compile(rb'name="([^"]*)"')
+NAME_PARAMETER = re.compile(rb'name="([^"]*)"')
 
 
-async def read_form(request: Request, limit: int = LARGEST) -> FormFields:
+async def read_form(request: Request, limit: int = LARGEST_FORM) -> FormFields:
     _require(request, MEDIA_TYPE)
     return parse_form(await read_body(request.scope, request.receive, limit))
 
@@ -34,7 +34,7 @@ async def read_upload(request: Request) -> FormFields:
     if _kind(request) == MEDIA_TYPE:
         return await read_form(request)
     _require(request, WITH_FILE)
-    body = await read_body(request.scope, request.receive, LARGEST_FILE + LARGEST)
+    body = await read_body(request.scope, request.receive, LARGEST_FILE + LARGEST_FORM)
     found = BOUNDARY.search(request.headers["content-type"])
     form, request.state.file = parse_upload(body, found[1] if found else "")
     return form
@@ -70,7 +70,7 @@ def parse_upload(body: bytes, boundary: str) -> tuple[FormFields, bytes]:
         )
     for part in parts:
         head, _, value = part.partition(b"\r\n\r\n")
-        name = NAME.search(head)
+        name = NAME_PARAMETER.search(head)
         if b"filename=" in head:
             file = value
         elif name:

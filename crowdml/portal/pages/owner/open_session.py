@@ -9,7 +9,7 @@ from crowdml.errors import Rejected
 from crowdml.portal.pages.context import portal_of, service_of
 from crowdml.portal.words import say
 from crowdml.server.database import LONGEST_PASSWORD
-from crowdml.server.http import visitor
+from crowdml.server.http import visitor_of
 
 LONGEST_NAME = 63
 
@@ -30,8 +30,10 @@ async def open_session(
     if len(name) > LONGEST_NAME or len(password) > LONGEST_PASSWORD:
         return SignInResult(wrong=say("The name or the password is too long."), status=400)
     try:
-        address = visitor(request.scope)
-        await service_of(request).in_store(lambda store: store.owners.attempt(name, address))
+        address = visitor_of(request.scope)
+        await service_of(request).run_in_writer(
+            lambda store: store.owners.count_attempt(name, address)
+        )
         token = await _session_if_right(request, name, password, old)
     except Rejected as rejection:
         if "retry_after" not in rejection.extra:
@@ -49,14 +51,14 @@ async def _session_if_right(
 ) -> str | None:
     """Open a session if the password is right; an unknown name takes the same work."""
     service = service_of(request)
-    hashed = await service.in_reader(lambda store: store.owners.password(name))
+    hashed = await service.run_in_reader(lambda store: store.owners.password(name))
     if not await portal_of(request).password_checks.matches(
-        hashed, password, visitor(request.scope)
+        hashed, password, visitor_of(request.scope)
     ):
         return None
     if old:
-        await service.in_store(lambda store: store.owners.close_session(old))
-    return await service.in_store(
+        await service.run_in_writer(lambda store: store.owners.close_session(old))
+    return await service.run_in_writer(
         # Meanwhile the password may have been changed, or the owner removed.
         lambda store: (
             store.owners.open_session(name) if store.owners.password(name) == hashed else None

@@ -13,8 +13,8 @@ from urllib.parse import quote
 from starlette.requests import Request
 from starlette.responses import Response
 
-from crowdml.portal.pages.context import front_of, service_of
-from crowdml.portal.pages.owner.form_parsing import LARGEST, FormFields, read_form
+from crowdml.portal.pages.context import public_address_of, service_of
+from crowdml.portal.pages.owner.form_parsing import LARGEST_FORM, FormFields, read_form
 from crowdml.portal.pages.owner.open_session import LONGEST_NAME, SignInResult, open_session
 from crowdml.portal.pages.page import redirect, render
 from crowdml.portal.words import say
@@ -60,7 +60,7 @@ def is_same_origin(request: Request) -> bool:
     site = request.headers.get("sec-fetch-site")
     origin = request.headers.get("origin")
     here = {f"{scheme}://{request.url.netloc}" for scheme in (request.url.scheme, "https")}
-    here.add(front_of(request).origin or "")
+    here.add(public_address_of(request).origin or "")
     return site in (None, "same-origin") and (origin is None or origin in here)
 
 
@@ -154,7 +154,7 @@ async def _sign_in_first(
     to know a password.
     """
     size = request.headers.get("content-length", "")
-    if not size.isdecimal() or int(size) > LARGEST:
+    if not size.isdecimal() or int(size) > LARGEST_FORM:
         return redirect(request, "/owner/sign-in")
     form = await read(request)
     form.pop(CSRF, None)
@@ -209,5 +209,5 @@ async def _owner(request: Request) -> Owner | None:
     token = session_token(request)
     if not token:
         return None
-    name = await service_of(request).in_reader(lambda store: store.owners.session(token))
+    name = await service_of(request).run_in_reader(lambda store: store.owners.session(token))
     return None if name is None else _sign_in(request, name, token)

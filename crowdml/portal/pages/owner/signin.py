@@ -24,7 +24,7 @@ from crowdml.portal.pages.page import redirect
 LARGEST_BODY = 16 * 1024
 
 
-async def form(request: Request) -> Response:
+async def show_sign_in(request: Request) -> Response:
     return await _page(
         request, {"next": request.query_params.get("next", "")}, SignInResult(status=200)
     )
@@ -47,7 +47,7 @@ async def sign_in(request: Request) -> Response:
 async def _sign_out(request: Request, posted: FormFields) -> Response:
     await drop(request)
     token = request.state.owner.session
-    await service_of(request).in_store(lambda store: store.owners.close_session(token))
+    await service_of(request).run_in_writer(lambda store: store.owners.close_session(token))
     response = redirect(request, "/owner/sign-in")
     forget(request, response)
     return response
@@ -58,7 +58,7 @@ sign_out = for_owner(_sign_out)
 
 
 async def _page(request: Request, posted: FormFields, result: SignInResult) -> Response:
-    names = await service_of(request).in_reader(lambda store: store.owners.names())
+    names = await service_of(request).run_in_reader(lambda store: store.owners.names())
     then = safe_next(posted.get("next", ""))
     return sign_in_page(request, posted.get("name", ""), result, then=then, anyone=bool(names))
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from crowdml.errors import InvalidInput
 from crowdml.phrase import Phrase
 from crowdml.portal.pages.context import learner_of, service_of
-from crowdml.portal.pages.owner.form_drafts import NAME, new_draft_name
+from crowdml.portal.pages.owner.form_drafts import DRAFT_NAME, new_draft_name
 from crowdml.portal.pages.owner.form_mistakes import send_back, sent_back
 from crowdml.portal.pages.owner.form_parsing import FormFields
 from crowdml.portal.pages.owner.session import for_owner, on_post
@@ -26,7 +26,7 @@ REOPENED = (State.REACHED, State.EXHAUSTED)
 
 
 @for_owner
-async def task(request: Request) -> Response:
+async def show_task(request: Request) -> Response:
     done = _done(request.query_params.get("done", ""))
     wrong = await sent_back(request)
     return await task_page(request, done=done, invite=await _invite(request), **wrong)
@@ -48,7 +48,9 @@ def _done(what: str) -> str:
 async def set_state(request: Request, posted: FormFields) -> Response:
     learner, wanted = learner_of(request), posted.get("state", "")
     if learner.state in REOPENED and wanted == "reopened":
-        return await _steer(request, lambda _: learner.reopen(request.state.owner.name), wanted)
+        return await _change_task(
+            request, lambda _: learner.reopen(request.state.owner.name), wanted
+        )
     if learner.state.final:
         why = ending(learner.state, learner.version)
         return await send_back(request, wrong=say("The task has ended: {why}.", why=why))
@@ -56,13 +58,13 @@ async def set_state(request: Request, posted: FormFields) -> Response:
         wrong = say("To stop the task for good, type its name: {name}", name=learner.task.name)
         return await send_back(request, wrong=wrong, stopping=wrong)
     by = request.state.owner.name
-    return await _steer(
+    return await _change_task(
         request, lambda store: store.set_task_state(learner.task.name, wanted, by=by), wanted
     )
 
 
 @on_post
-async def invite(request: Request, posted: FormFields) -> Response:
+async def make_invite(request: Request, posted: FormFields) -> Response:
     """Make one invite per form: the code follows from the form's number and the session.
 
     So the code is not stored and not in an address, but the page can show it again.
@@ -75,7 +77,7 @@ async def invite(request: Request, posted: FormFields) -> Response:
         return await send_back(request, wrong=wrong, uses_wrong=wrong, uses=found)
     once = _number(posted.get("once", "")) or new_draft_name()
     code = _code(request, once)
-    await service_of(request).steer(
+    await service_of(request).change_tasks(
         lambda store: store.invites.create(learner.id, uses, by=by, code=code)
     )
     return redirect(request, f"/owner/tasks/{learner.task.name}?invite={once}")
@@ -87,7 +89,9 @@ async def _invite(request: Request) -> Invite | None:
     if once is None:
         return None
     code = _code(request, once)
-    uses = await service_of(request).in_reader(lambda store: store.invites.uses(learner.id, code))
+    uses = await service_of(request).run_in_reader(
+        lambda store: store.invites.uses(learner.id, code)
+    )
     if uses is None:
         return None
     link, href = (f"{address(request)}#invite={code}" for address in (join_link, join_href))
@@ -95,7 +99,7 @@ async def _invite(request: Request) -> Invite | None:
 
 
 def _number(text: str) -> str | None:
-    return text if NAME.fullmatch(text) else None
+    return text if DRAFT_NAME.fullmatch(text) else None
 
 
 def _code(request: Request, once: str) -> str:
@@ -104,7 +108,7 @@ def _code(request: Request, once: str) -> str:
 
 
 @on_post
-async def revoke(request: Request, posted: FormFields) -> Response:
+async def revoke_device(request: Request, posted: FormFields) -> Response:
     learner, by = learner_of(request), request.state.owner.name
     number = whole(posted.get("device", ""), 10**12)
 
@@ -114,12 +118,12 @@ async def revoke(request: Request, posted: FormFields) -> Response:
             raise InvalidInput(Phrase("this task has no such active device."))
         store.set_device_status(found[0].name, "revoked", by=by)
 
-    return await _steer(request, exclude, "revoked")
+    return await _change_task(request, exclude, "revoked")
 
 
-async def _steer(request: Request, change: Callable[[Store], None], done: str) -> Response:
+async def _change_task(request: Request, change: Callable[[Store], None], done: str) -> Response:
     try:
-        await service_of(request).steer(change)
+        await service_of(request).change_tasks(change)
     except InvalidInput as error:
         wrong = say(error.phrase)
         return await send_back(request, wrong=wrong[:1].upper() + wrong[1:])

@@ -17,10 +17,10 @@ from crowdml.portal.pages.tasks import join_href, join_link, numbers_of
 from crowdml.portal.pictures import CHARTS
 from crowdml.portal.words import Outlook
 from crowdml.protocol import EDITABLE, Task
-from crowdml.server.results import reports
+from crowdml.server.results import crowded_joins
 
-NEWEST = 50
-FEW = 10
+NEWEST_ACTIONS = 50
+FEW_ACTIONS = 10
 """The rows of the log that are shown unfolded."""
 
 
@@ -59,12 +59,12 @@ async def task_page(
     learner, service = learner_of(request), service_of(request)
     numbers = numbers_of(request)
     statistics = numbers.statistics
-    devices, actions, invited, crowded = await service.in_reader(
+    devices, actions, invited, crowded = await service.run_in_reader(
         lambda store: (
             DeviceListing.of(store, learner.id, request.query_params),
-            store.owners.actions(learner.task.name, NEWEST),
+            store.owners.actions(learner.task.name, NEWEST_ACTIONS),
             store.invites.count(learner.id),
-            reports.crowded_joins(store, learner.id),
+            crowded_joins(store, learner.id),
         )
     )
     nothing = dict.fromkeys(("done", "wrong", "stopping", "deleting", "uses_wrong"), "")
@@ -82,7 +82,7 @@ async def task_page(
         invited=invited,
         crowded=crowded,
         actions=actions,
-        few=FEW,
+        few=FEW_ACTIONS,
         exports=list(MODEL_FORMATS) if learner.published.version else [],
         link=join_link(request),
         href=join_href(request),

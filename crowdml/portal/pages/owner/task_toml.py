@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-from crowdml.portal.pages.owner.field import TASK_FILE, Field, Kind
+from crowdml.portal.pages.owner.field import TASK_FILE, Field, InputKind
 from crowdml.portal.pages.owner.fields import FIELDS
 from crowdml.portal.pages.owner.form_parsing import FormFields
 from crowdml.portal.words import plain_number
@@ -29,11 +29,11 @@ def task_toml(posted: FormFields) -> str:
     <BLANKLINE>
     """
     said = {key: text for key, text in posted.items() if text.strip()}
-    said = _following(said) | said
+    said = _derived_fields(said) | said
     return set_fields("", {key: field_value(FIELDS[key], said.get(key, "")) for key in TASK_FILE})
 
 
-def _following(said: FormFields) -> FormFields:
+def _derived_fields(said: FormFields) -> FormFields:
     """Return the fields that follow from the title, the sensor and the answer."""
     follows = {"model.kind": "softmax" if "target.labels" in said else "huber"}
     if "title" in said:
@@ -70,13 +70,13 @@ def field_value(field: Field, text: str) -> TomlValue | None:
     if not text:
         return None
     match field.kind:
-        case Kind.CHECK:
+        case InputKind.CHECK:
             return True
-        case Kind.LINES:
+        case InputKind.LINES:
             return _lines(text)
-        case Kind.NUMBERS:
+        case InputKind.NUMBERS:
             return [_number(line) for line in _lines(text)]
-        case Kind.NUMBER:
+        case InputKind.NUMBER:
             return _number(text)
         case _:
             return text

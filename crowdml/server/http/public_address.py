@@ -93,16 +93,16 @@ class ProxyRestorer:
     trusted.
     """
 
-    def __init__(self, app: ASGIApp, front: PublicAddress) -> None:
-        self._app, self._front = app, front
+    def __init__(self, app: ASGIApp, public_address: PublicAddress) -> None:
+        self._app, self._public_address = app, public_address
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            path, prefix = scope["path"], self._front.prefix
+            path, prefix = scope["path"], self._public_address.prefix
             if path == prefix or path.startswith(f"{prefix}/"):
                 scope["path"] = path[len(prefix) :] or "/"
             client = scope.get("client")
-            if client and self._front.trusts(client[0]):
+            if client and self._public_address.trusts(client[0]):
                 scope.update(_as_sent(scope))
         await self._app(scope, receive, send)
 

@@ -8,7 +8,7 @@ from starlette.routing import Route
 
 from crowdml.errors import InvalidInput
 from crowdml.server.http.checkin import Dispatcher
-from crowdml.server.http.proxies import ProxyRestorer, PublicAddress
+from crowdml.server.http.public_address import ProxyRestorer, PublicAddress
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_proxies_that_are_none(proxies: str) -> None:
 
 
 def seen(
-    front: PublicAddress, path: str = "/", client: str = "10.1.2.3", **headers: str
+    public_address: PublicAddress, path: str = "/", client: str = "10.1.2.3", **headers: str
 ) -> dict[str, Any]:
     """Return the scope of a request as the app receives it."""
     found: dict[str, Any] = {}
@@ -56,7 +56,7 @@ def seen(
         "scheme": "http",
         "headers": pairs,
     }
-    asyncio.run(ProxyRestorer(app, front)(scope, None, None))  # type: ignore[arg-type]
+    asyncio.run(ProxyRestorer(app, public_address)(scope, None, None))  # type: ignore[arg-type]
     found["host"] = [value.decode() for name, value in found["headers"] if name == b"host"]
     return found
 
@@ -71,12 +71,12 @@ def seen(
     ],
 )
 def test_the_last_proxy_is_believed_if_trusted(headers: dict[str, str]) -> None:
-    front = PublicAddress(proxies="10.0.0.0/8, fd00::/8")
+    public_address = PublicAddress(proxies="10.0.0.0/8, fd00::/8")
     for client in ("10.1.2.3", "::ffff:10.1.2.3", "fd00::1"):
-        found = seen(front, client=client, **headers)
+        found = seen(public_address, client=client, **headers)
         assert (found["scheme"], found["host"]) == ("https", ["example.org"])
     for client in ("11.1.2.3", "::1", "::ffff:11.1.2.3"):
-        found = seen(front, client=client, **headers)
+        found = seen(public_address, client=client, **headers)
         assert (found["scheme"], found["host"]) == ("http", ["inside"])
 
 
@@ -102,7 +102,7 @@ def test_the_prefix_is_taken_off(path: str, found: str) -> None:
 CHECKINS = "/v1/tasks/{task}/checkins"
 
 
-def taken(front: PublicAddress, method: str, path: str) -> tuple[str, str | None]:
+def taken(public_address: PublicAddress, method: str, path: str) -> tuple[str, str | None]:
     """Return who handles a request, and for which task."""
     found: list[tuple[str, str | None]] = []
 
@@ -117,7 +117,7 @@ def taken(front: PublicAddress, method: str, path: str) -> tuple[str, str | None
         raise error
 
     route = Route(CHECKINS, Endpoint(), methods=["POST"])
-    app = ProxyRestorer(Dispatcher(router, route, never, never), front)
+    app = ProxyRestorer(Dispatcher(router, route, never, never), public_address)
     scope = {"type": "http", "method": method, "path": path, "headers": []}
     asyncio.run(app(scope, None, None))  # type: ignore[arg-type]
     (one,) = found
@@ -127,12 +127,12 @@ def taken(front: PublicAddress, method: str, path: str) -> tuple[str, str | None
 @pytest.mark.parametrize("url", [None, "https://example.org", "https://example.org/crowd"])
 def test_check_ins_have_one_way(url: str | None) -> None:
     """Check that check-ins at any address reach the same endpoint."""
-    front = PublicAddress(url)
-    for prefix in {"", front.prefix}:
+    public_address = PublicAddress(url)
+    for prefix in {"", public_address.prefix}:
         path = f"{prefix}/v1/tasks/activity/checkins"
-        assert taken(front, "POST", path) == ("endpoint", "activity")
-        assert taken(front, "POST", f"{prefix}/v1/tasks//checkins") == ("endpoint", "")
-        assert taken(front, "GET", path) == ("/v1/tasks/activity/checkins", None)
+        assert taken(public_address, "POST", path) == ("endpoint", "activity")
+        assert taken(public_address, "POST", f"{prefix}/v1/tasks//checkins") == ("endpoint", "")
+        assert taken(public_address, "GET", path) == ("/v1/tasks/activity/checkins", None)
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from crowdml.models import Minibatch
 from crowdml.privacy import CheckinKey, NoiseMechanism, NoisePayload
 from crowdml.protocol import CheckinAnswer, Task
 from crowdml.server import Store
-from crowdml.server.database.entry import LogEntry
-from crowdml.server.database.shares import LONG_AGO, Shares
+from crowdml.server.database.log_entry import LogEntry
+from crowdml.server.log.device_shares import COUNTED_SECONDS, DeviceShares
 from crowdml.server.log.fold import Fold
 from crowdml.simulation.datasets import load_activity
 from tests.privacy.pseudo import Pseudo
@@ -87,9 +87,9 @@ def test_an_owner_who_sets_the_pace_decides(store: Store) -> None:
 
 def test_few_devices_share_evenly() -> None:
     """Check that three devices that send in turn never wait, because each may have two thirds."""
-    shares = Shares()
+    shares = DeviceShares()
     for i in range(450):
-        assert not shares.used_up(i % 3)
+        assert not shares.has_used_up(i % 3)
         shares.add(i % 3, at=0)
 
 
@@ -101,14 +101,14 @@ def test_a_group_counts_as_if_one_came_after_the_other(store: Store) -> None:
 
 
 def test_who_is_left_alone_goes_on_after_a_day() -> None:
-    shares = Shares()
+    shares = DeviceShares()
     for device in range(190):
         shares.add(device, 0)
     for _ in range(10):
         shares.add(1000, 60)
-    assert shares.used_up(1000)
-    shares.add(1001, LONG_AGO + 61)
-    assert not shares.used_up(1000)
+    assert shares.has_used_up(1000)
+    shares.add(1001, COUNTED_SECONDS + 61)
+    assert not shares.has_used_up(1000)
 
 
 # The length of a device's steps

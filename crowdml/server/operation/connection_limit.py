@@ -13,12 +13,12 @@ from typing import NamedTuple
 from crowdml.server.http import network_of
 
 logger = logging.getLogger("crowdml.server")
-LOOK = 0.5
+LOOK_SECONDS = 0.5
 """Seconds between two looks at who is connected."""
 
-REST, LONGEST_PAUSE = 50, 2.0
-"""A look that finds nothing to close is followed by a pause of `REST` times the look's duration, at
-most `LONGEST_PAUSE` seconds."""
+PAUSE_FACTOR, LONGEST_PAUSE = 50, 2.0
+"""A look that finds nothing to close is followed by a pause of `PAUSE_FACTOR` times the look's
+duration, at most `LONGEST_PAUSE` seconds."""
 
 OPEN_FILES = "/dev/fd"
 """One entry for each open file of this process, on Linux and on macOS."""
@@ -31,7 +31,7 @@ class Peer(NamedTuple):
     port: int
 
 
-class Connections:
+class ConnectionLimit:
     """Limit the connections to one port of this process.
 
     The HTTP server accepts connections before it sees a request, and does not report silent ones.
@@ -55,11 +55,11 @@ class Connections:
             return
         seconds = 0.0
         while True:
-            await asyncio.sleep(max(LOOK, REST * seconds))
+            await asyncio.sleep(max(LOOK_SECONDS, PAUSE_FACTOR * seconds))
             began = time.monotonic()
             closed = await asyncio.to_thread(self.close_surplus)
             # Look often under attack; with many harmless connections, look rarely.
-            seconds = 0.0 if closed else min(time.monotonic() - began, LONGEST_PAUSE / REST)
+            seconds = 0.0 if closed else min(time.monotonic() - began, LONGEST_PAUSE / PAUSE_FACTOR)
 
     def close_surplus(self) -> int:
         """Close the newest connections of every address that has too many, and count them."""

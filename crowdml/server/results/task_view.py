@@ -32,7 +32,7 @@ def crowded_joins(store: Store, task: int) -> CrowdedJoins | None:
     return CrowdedJoins(len(rows), most) if 2 * most > len(rows) else None
 
 
-def view(learner: Learner) -> TaskView:
+def task_view(learner: Learner) -> TaskView:
     published = learner.published
     task = published.task
     return TaskView(
@@ -50,6 +50,6 @@ def view(learner: Learner) -> TaskView:
     )
 
 
-def statistics(learner: Learner) -> Statistics:
+def current_statistics(learner: Learner) -> Statistics:
     """Return the statistics of the last commit, at this moment."""
     return learner.published.statistics(learner.devices, time.time())
