@@ -20,7 +20,7 @@ import tests.support.added_mechanism as contributed
 from crowdml import one_file_device as standalone
 from crowdml.checks import check_mechanism
 from crowdml.checks.audit import audit_mechanism
-from crowdml.checks.pairs import hardest
+from crowdml.checks.pairs import hardest_pairs
 from crowdml.checks.programs import JavaScriptProgram
 from crowdml.device import Device, Outcome
 from crowdml.errors import InvalidTask
@@ -136,7 +136,7 @@ def test_it_is_audited_in_both_languages(web: Path) -> None:
         audit = audit_mechanism(NEW, epsilon=1.0, trials=20_000, program=program)
         assert audit.passed, audit
         assert audit.parts[NEW].share > 0.3
-    (pair,) = hardest(NEW, 1.0)
+    (pair,) = hardest_pairs(NEW, 1.0)
     assert pair.event.unit is Unit.CHECKIN
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from crowdml.bench.server import Load, bench_server
+from crowdml.bench.server import LoadSettings, bench_server
 from crowdml.demo import free_port
 
 NODES, ROUNDS, IDLE = 4, 8, 10.0
@@ -97,7 +97,7 @@ def main(flower: Path) -> None:
 
 
 def _ours() -> float:
-    results = bench_server(Load(seconds=3.0, clients=NODES, checkouts=0.5))
+    results = bench_server(LoadSettings(seconds=3.0, clients=NODES, checkouts=0.5))
     return float(results["laplace"]["cpu_ms_per_checkin"])
 
 

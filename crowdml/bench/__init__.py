@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from crowdml.bench.device import bench_device
     from crowdml.bench.million import bench_million
     from crowdml.bench.portal import bench_portal
-    from crowdml.bench.server import MECHANISMS, Load, bench_server
+    from crowdml.bench.server import MECHANISMS, LoadSettings, bench_server
     from crowdml.bench.simulator import bench_simulator, table
 
 __all__ = [
     "MECHANISMS",
-    "Load",
+    "LoadSettings",
     "bench_device",
     "bench_million",
     "bench_portal",

@@ -14,7 +14,7 @@ IMPORT = "import time; t = time.perf_counter(); {}; print(time.perf_counter() - 
 def bench_device() -> dict[str, float]:
     """Measure each number in a fresh process, so that it counts nothing else."""
     with prepared_server() as server, server:
-        command = [sys.executable, "-m", "crowdml.bench.worker", server.url]
+        command = [sys.executable, "-m", "crowdml.bench.device_worker", server.url]
         output = subprocess.run(command, check=True, capture_output=True).stdout
     results = msgspec.json.decode(output, type=dict[str, float])
     return results | {

@@ -24,7 +24,7 @@ class LoadListeners:
             writer.write(request.encode())
             if b" 200 " not in await reader.readline():
                 raise ConnectionError("the server rejected a listener.")
-            await self._hear(reader)
+            await self._read_event(reader)
             self._reading.append(asyncio.create_task(self._read(reader, writer)))
 
     async def close(self) -> None:
@@ -36,12 +36,12 @@ class LoadListeners:
     async def _read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while True:
-                await self._hear(reader)
+                await self._read_event(reader)
         finally:
             # Waiting for a TLS close message would outlive the loop.
             writer.transport.abort()
 
-    async def _hear(self, reader: asyncio.StreamReader) -> None:
+    async def _read_event(self, reader: asyncio.StreamReader) -> None:
         await reader.readuntil(b"event: statistics")
         self.events += 1
 

@@ -65,7 +65,7 @@ Generator: TypeAlias = Callable[[bool, float], "Future[LoadResult]"]
 
 
 @contextmanager
-def generators(plan: LoadPlan, processes: int) -> Iterator[list[Generator]]:
+def started_generators(plan: LoadPlan, processes: int) -> Iterator[list[Generator]]:
     """Start `processes` processes, each with its share of the devices."""
     spawn = multiprocessing.get_context("spawn")
     with ExitStack() as stack:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from crowdml.bench.listeners import listening
-from crowdml.bench.load import Generator, LoadPlan, LoadResult, generators, unverified
+from crowdml.bench.load import Generator, LoadPlan, LoadResult, started_generators, unverified
 from crowdml.bench.process import BenchServer, prepared_server
 from crowdml.bench.task import bench_task
 from crowdml.protocol import Enrol, Enrolled, terms_hash
@@ -22,7 +22,7 @@ ROUNDS = 3
 
 
 @dataclass(frozen=True)
-class Load:
+class LoadSettings:
     """Describe who loads the server.
 
     Args:
@@ -41,7 +41,10 @@ class Load:
 
 
 def bench_server(
-    crowd: Load, database: str | None = None, workers: Sequence[int] = (1,), tls: bool = False
+    crowd: LoadSettings,
+    database: str | None = None,
+    workers: Sequence[int] = (1,),
+    tls: bool = False,
 ) -> dict[str, Any]:
     """Measure rates, latencies and CPU for each mechanism; a list for several numbers of workers.
 
@@ -62,7 +65,7 @@ def bench_server(
     return {"settings": [{"workers": n} | each for n, each in zip(workers, settings, strict=True)]}
 
 
-class Sums:
+class HandlerSums:
     """Add up the rounds of one handler."""
 
     def __init__(self) -> None:
@@ -83,14 +86,14 @@ class Sums:
         self.events += events
 
 
-def _bench(server: BenchServer, task: str, crowd: Load) -> dict[str, float]:
+def _bench(server: BenchServer, task: str, crowd: LoadSettings) -> dict[str, float]:
     tokens = _enrol(server, task, crowd.clients)
     plan = LoadPlan(server.port, server.tls is not None, task, crowd.checkouts, tokens)
-    empty, real, listened = Sums(), Sums(), Sums()
+    empty, real, listened = HandlerSums(), HandlerSums(), HandlerSums()
     # The requests for each handler, and the listeners at that time.
     runs = [(empty, True, 0), (real, False, 0), (listened, False, crowd.listeners)]
     runs = runs if crowd.listeners else runs[:2]
-    with generators(plan, crowd.generators) as running:
+    with started_generators(plan, crowd.generators) as running:
         for to_empty in (True, False):
             _load(server, running, to_empty, min(1.0, crowd.seconds))
         for _ in range(ROUNDS):
@@ -113,7 +116,7 @@ def _load(
     return tallies, session_cpu_seconds(server.pid) - before
 
 
-def _with_listeners(listened: Sums, real: Sums, listeners: int) -> dict[str, float]:
+def _with_listeners(listened: HandlerSums, real: HandlerSums, listeners: int) -> dict[str, float]:
     """Repeat the load with listeners, beside the load without them."""
     rate = statistics.median(listened.rates)
     requests = len(listened.checkins) + len(listened.checkouts)
@@ -127,7 +130,7 @@ def _with_listeners(listened: Sums, real: Sums, listeners: int) -> dict[str, flo
     }
 
 
-def _summary(real: Sums, empty: Sums) -> dict[str, float]:
+def _summary(real: HandlerSums, empty: HandlerSums) -> dict[str, float]:
     """Compute the results of a handler; in a mixed load check-ins bear the check-outs' CPU."""
     rate, empty_per_s = statistics.median(real.rates), statistics.median(empty.rates)
     checkins = len(real.checkins)
@@ -151,7 +154,7 @@ def _summary(real: Sums, empty: Sums) -> dict[str, float]:
     return results
 
 
-def _cpu_ms(sums: Sums) -> float:
+def _cpu_ms(sums: HandlerSums) -> float:
     """Return the server's CPU time for one request, in ms."""
     return 1e3 * sums.server_cpu / (len(sums.checkins) + len(sums.checkouts))
 

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import msgspec
 import numpy as np
 
-from crowdml.checks.evidence import (
+from crowdml.checks.lower_bounds import (
     FALSE_ALARM,
     Measure,
     concentrated,
@@ -25,7 +25,7 @@ from crowdml.checks.evidence import (
     pure,
     scores_needed,
 )
-from crowdml.checks.pairs import Pair, hardest, person
+from crowdml.checks.pairs import Pair, hardest_pairs, person_pairs
 from crowdml.checks.programs import AuditedProgram, PythonProgram, Transcript, WholeDevice
 from crowdml.errors import InvalidInput
 from crowdml.privacy import Loss, Unit
@@ -53,13 +53,13 @@ class Finding:
     """Hold what was claimed, and the lower bound that was found.
 
     Args:
-        reach: The largest bound that could have been found: for a device that hides nothing.
+        provable: The largest bound that could have been found: for a device that hides nothing.
         needed: The least number of trials with which such a device fails the claim.
     """
 
     claimed: float
     lower_bound: float
-    reach: float = math.inf
+    provable: float = math.inf
     needed: int = 0
 
     @property
@@ -69,7 +69,7 @@ class Finding:
     @property
     def undecided(self) -> bool:
         """Return whether the trials were too few for any device to break the claim."""
-        return self.reach <= self.claimed
+        return self.provable <= self.claimed
 
     @property
     def passed(self) -> bool:
@@ -126,11 +126,11 @@ def audit_mechanism(
     """
     if name not in MECHANISMS:
         raise InvalidInput(f"mechanism must be one of {', '.join(MECHANISMS)}, found {name!r}.")
-    pairs = hardest(name, epsilon)
-    retried = hardest(name, min(epsilon, RETRY_EPSILON))[:2] if program is None else []
-    people = person(name, epsilon) if MECHANISMS[name].unit is not Unit.SAMPLE else []
+    pairs = hardest_pairs(name, epsilon)
+    retried = hardest_pairs(name, min(epsilon, RETRY_EPSILON))[:2] if program is None else []
+    people = person_pairs(name, epsilon) if MECHANISMS[name].unit is not Unit.SAMPLE else []
     share = FALSE_ALARM / (len(pairs) + len(retried) + bool(people))
-    trials = trials or _enough(name, pairs, share)
+    trials = trials or _trials_needed(name, pairs, share)
     done = 0
     total = len(pairs) * (trials // 2) * 2 + len(people) * (trials // 4) * 2
 
@@ -161,7 +161,7 @@ def _keep(parts: Findings, found: Findings) -> None:
         )
 
 
-def _enough(name: str, pairs: list[Pair], false_alarm: float) -> int:
+def _trials_needed(name: str, pairs: list[Pair], false_alarm: float) -> int:
     """Return the kind's number of trials, or as many as a device without noise needs to fail."""
     sides, halves, parts = 2, 2, 6  # sides of a pair; halves, for repeats; the most parts
     needed = sides * halves * _needed(pairs[0].event.loss, false_alarm / parts)
@@ -217,9 +217,9 @@ def _claimed(pair: Pair, payloads: list[Any]) -> Array:
 
 def _finding(claim: Loss, proved: float, n: int, trials: int, false_alarm: float) -> Finding:
     """Compare what n scores of each side prove with the most that they could have proved."""
-    reach = _as_epsilon(most_provable(n, _measure(claim.delta), false_alarm), claim.delta)
+    provable = _as_epsilon(most_provable(n, _measure(claim.delta), false_alarm), claim.delta)
     needed = math.ceil(_needed(claim, false_alarm) * trials / n)
-    return Finding(claim.total, proved, reach, needed)
+    return Finding(claim.total, proved, provable, needed)
 
 
 def _needed(claim: Loss, false_alarm: float) -> int:

@@ -94,17 +94,17 @@ class Pair:
         return tuple(Minibatch(model, w, *self.rows(side)) for side in self.sides)
 
 
-def hardest(mechanism: str, epsilon: float) -> list[Pair]:
+def hardest_pairs(mechanism: str, epsilon: float) -> list[Pair]:
     """Yield the pairs that are as hard to hide as any, for the unit that a mechanism protects."""
     kind = MECHANISMS[mechanism]
     if kind.unit is Unit.SAMPLE:
-        return list(replaced(mechanism, epsilon))
+        return list(replaced_pairs(mechanism, epsilon))
     shares = {Role.EVALUATE: "collection.evaluators", Role.COUNT: "collection.counters"}
     roles = [role for role in Role if shares.get(role, "") in {"", *kind.options}]
-    return [opposites(role, epsilon, mechanism) for role in roles]
+    return [opposite_pair(role, epsilon, mechanism) for role in roles]
 
 
-def opposites(
+def opposite_pair(
     role: Role, epsilon: float, mechanism: str = "direction", directions: int | None = None
 ) -> Pair:
     """Make a check-in with one sample, of the label that is predicted or of another one.
@@ -126,7 +126,7 @@ def opposites(
     return next(pair for pair in pairs if terms.collection.roles.role_of(pair.key) is role)
 
 
-def person(mechanism: str, epsilon: float, directions: int | None = None) -> list[Pair]:
+def person_pairs(mechanism: str, epsilon: float, directions: int | None = None) -> list[Pair]:
     """Make every check-in of a person who trains three times, all of them the opposite.
 
     Args:
@@ -147,7 +147,7 @@ def person(mechanism: str, epsilon: float, directions: int | None = None) -> lis
     raise AssertionError("most check-ins train.")
 
 
-def replaced(mechanism: str, epsilon: float, delta: float | None = None) -> Iterator[Pair]:
+def replaced_pairs(mechanism: str, epsilon: float, delta: float | None = None) -> Iterator[Pair]:
     """Replace one sample so that everything that depends on it changes as far as it can.
 
     - `gradient`: a real target that jumps from far below to far above turns the gradient from −S

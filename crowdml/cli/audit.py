@@ -11,7 +11,7 @@ from crowdml.cli.console import Console
 from crowdml.cli.extras import needs
 from crowdml.cli.options import JSON
 from crowdml.cli.output import print_json
-from crowdml.cli.ranges import ranged
+from crowdml.cli.ranges import in_range
 from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, listed
 
@@ -23,10 +23,10 @@ def audit(
     mechanism: Annotated[
         str, typer.Option(help=f"The mechanism: {listed(MECHANISMS)}.")
     ] = USUAL_MECHANISM,
-    epsilon: Annotated[float, ranged("finite epsilon", "The claimed ε of a check-in.")] = 4.0,
+    epsilon: Annotated[float, in_range("finite epsilon", "The claimed ε of a check-in.")] = 4.0,
     trials: Annotated[
         int | None,
-        ranged(
+        in_range(
             "trials",
             "The number of check-ins that are drawn for each pair of data sets. The default is "
             "enough to find a device that hides nothing, up to ε = 10.",

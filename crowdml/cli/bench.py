@@ -7,7 +7,7 @@ import typer
 from crowdml.cli.extras import needs
 from crowdml.cli.options import JSON
 from crowdml.cli.output import print_json, print_lines
-from crowdml.cli.ranges import ranged
+from crowdml.cli.ranges import in_range
 from crowdml.errors import InvalidInput
 
 app = typer.Typer(help="Measure how fast the parts are.", no_args_is_help=True)
@@ -23,15 +23,15 @@ def device(json: JSON = False) -> None:
 
 @app.command()
 def server(
-    seconds: Annotated[float, ranged("hour", "Seconds of load on each handler.")] = 5.0,
+    seconds: Annotated[float, in_range("hour", "Seconds of load on each handler.")] = 5.0,
     clients: Annotated[
-        int, ranged("clients", "The number of devices, each with a connection.")
+        int, in_range("clients", "The number of devices, each with a connection.")
     ] = 128,
     checkouts: Annotated[
-        float, ranged("share", "The share of requests that are check-outs.")
+        float, in_range("share", "The share of requests that are check-outs.")
     ] = 0.0,
     generators: Annotated[
-        int, ranged("processes", "The number of processes that make the load.")
+        int, in_range("processes", "The number of processes that make the load.")
     ] = 1,
     database: Annotated[
         str | None,
@@ -45,19 +45,20 @@ def server(
     ] = "1",
     tls: Annotated[bool, typer.Option("--tls", help="Use TLS.")] = False,
     listeners: Annotated[
-        int, ranged("listeners", "The number of event streams in a further run; 0 for no such run.")
+        int,
+        in_range("listeners", "The number of event streams in a further run; 0 for no such run."),
     ] = 200,
     json: JSON = False,
 ) -> None:
     """Measure durable authenticated check-ins per second, beside an empty handler."""
     with needs("server"):
-        from crowdml.bench import MECHANISMS, Load, bench_server
+        from crowdml.bench import MECHANISMS, LoadSettings, bench_server
     if not seconds or checkouts == 1 or generators > clients:
         raise InvalidInput(
             "--seconds must be above 0, --checkouts below 1 and --generators at most --clients, "
             f"found {seconds}, {checkouts} and {generators} with {clients} clients."
         )
-    crowd = Load(seconds, clients, checkouts, generators, listeners)
+    crowd = LoadSettings(seconds, clients, checkouts, generators, listeners)
     results = bench_server(crowd, database, _counts(workers), tls)
     if json:
         print_json(results)
@@ -70,9 +71,9 @@ def server(
 
 @app.command()
 def portal(
-    tasks: Annotated[int, ranged("tasks", "The number of tasks in the store.")] = 10_000,
+    tasks: Annotated[int, in_range("tasks", "The number of tasks in the store.")] = 10_000,
     checkins: Annotated[
-        int, ranged("samples of all", "The number of check-ins of one of them.")
+        int, in_range("samples of all", "The number of check-ins of one of them.")
     ] = 1_000_000,
     json: JSON = False,
 ) -> None:
@@ -84,8 +85,10 @@ def portal(
 
 @app.command()
 def simulator(
-    samples: Annotated[int, ranged("samples of all", "The number of synthetic samples.")] = 200_000,
-    rounds: Annotated[int, ranged("rounds", "The number of runs of each program.")] = 9,
+    samples: Annotated[
+        int, in_range("samples of all", "The number of synthetic samples.")
+    ] = 200_000,
+    rounds: Annotated[int, in_range("rounds", "The number of runs of each program.")] = 9,
     million: Annotated[
         bool, typer.Option(help="Measure the time and memory of a million devices.")
     ] = False,

@@ -13,7 +13,7 @@ import crowdml
 from crowdml.cli.output import print_lines
 
 
-class Entry(NamedTuple):
+class CommandEntry(NamedTuple):
     """Name the target of a command, as `module:attribute`, and the first line of its help."""
 
     target: str
@@ -21,41 +21,45 @@ class Entry(NamedTuple):
 
 
 COMMANDS = {
-    "demo": Entry(
+    "demo": CommandEntry(
         "demo:demo",
         "Run a server, its portal and a live crowd of real devices on this machine, over HTTPS.",
     ),
-    "audit": Entry(
+    "audit": CommandEntry(
         "audit:audit",
         "Try to tell two data sets apart by what a device sends, and compare with the claimed ε.",
     ),
-    "plan": Entry(
+    "plan": CommandEntry(
         "plan:plan",
         "Estimate before the launch what a crowd will learn at an ε, and recommend settings.",
     ),
-    "predict": Entry(
+    "predict": CommandEntry(
         "predict:predict",
         "Predict a label or a number for each line of a file, with a learnt model.",
     ),
-    "simulate": Entry("simulate:simulate_command", "Simulate a crowd before you ask a real one."),
-    "reproduce": Entry(
+    "simulate": CommandEntry(
+        "simulate:simulate_command", "Simulate a crowd before you ask a real one."
+    ),
+    "reproduce": CommandEntry(
         "reproduce:reproduce",
         "Reproduce the paper's figures beside its own values, in one HTML report.",
     ),
-    "serve": Entry("serve:serve_command", "Run the server until Ctrl-C."),
-    "program": Entry(
+    "serve": CommandEntry("serve:serve_command", "Run the server until Ctrl-C."),
+    "program": CommandEntry(
         "program:program",
         "Print the SHA-256 of each file of the phone's program, or compare a server's files.",
     ),
-    "backup": Entry(
+    "backup": CommandEntry(
         "backup:backup",
         "Write everything that the server keeps to one file; the server may be running.",
     ),
-    "restore": Entry("backup:restore", "Put a backup into a new database, SQLite or PostgreSQL."),
-    "task": Entry("task:app", "Create and manage tasks."),
-    "owner": Entry("owner:app", "Choose who may manage tasks in the web portal."),
-    "device": Entry("device:app", "Take part in a task."),
-    "bench": Entry("bench:app", "Measure how fast the parts are."),
+    "restore": CommandEntry(
+        "backup:restore", "Put a backup into a new database, SQLite or PostgreSQL."
+    ),
+    "task": CommandEntry("task:app", "Create and manage tasks."),
+    "owner": CommandEntry("owner:app", "Choose who may manage tasks in the web portal."),
+    "device": CommandEntry("device:app", "Take part in a task."),
+    "bench": CommandEntry("bench:app", "Measure how fast the parts are."),
 }
 
 
@@ -63,12 +67,12 @@ class Commands(UserDict[str, Any]):
     """Hold the commands by name, and load each when it is first looked up."""
 
     def __getitem__(self, name: str) -> Any:
-        if isinstance(entry := self.data[name], Entry):
+        if isinstance(entry := self.data[name], CommandEntry):
             self.data[name] = _load(name, entry)
         return self.data[name]
 
 
-def _load(name: str, entry: Entry) -> Any:
+def _load(name: str, entry: CommandEntry) -> Any:
     module, _, attribute = entry.target.partition(":")
     found = getattr(import_module(f"crowdml.cli.{module}"), attribute)
     alone = typer.Typer()

@@ -12,7 +12,7 @@ from crowdml.cli.console import Console
 from crowdml.cli.extras import needs
 from crowdml.cli.options import JSON
 from crowdml.cli.output import print_json
-from crowdml.cli.ranges import ranged
+from crowdml.cli.ranges import in_range
 from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, listed
 
 if TYPE_CHECKING:
@@ -20,32 +20,34 @@ if TYPE_CHECKING:
 
 
 def demo(
-    devices: Annotated[int, ranged("devices", "The number of devices that take part.")] = 108,
+    devices: Annotated[int, in_range("devices", "The number of devices that take part.")] = 108,
     task: Annotated[str, typer.Option(help="The task: activity or digits.")] = "activity",
     mechanism: Annotated[
         str, typer.Option(help=f"The mechanism: {listed(MECHANISMS)}.")
     ] = USUAL_MECHANISM,
     epsilon: Annotated[
         float,
-        ranged(
+        in_range(
             "epsilon", "ε of a whole person for direction, of a sample for the other mechanisms."
         ),
     ] = 4.0,
     seconds: Annotated[
-        float, ranged("hour", "Seconds for which the crowd collects samples.")
+        float, in_range("hour", "Seconds for which the crowd collects samples.")
     ] = 25.0,
     folder: Annotated[Path, typer.Option(help="The folder for all files.")] = Path("crowdml-demo"),
     seed: Annotated[
-        int, ranged("seed", "The seed that deals samples to devices; noise is never seeded.")
+        int, in_range("seed", "The seed that deals samples to devices; noise is never seeded.")
     ] = 0,
     pilot: Annotated[
         int | None,
-        ranged(
+        in_range(
             "devices",
             "The number of people in a pilot: the model starts from 60 samples of each.",
         ),
     ] = None,
-    port: Annotated[int | None, ranged("port", "The portal's port. By default a free one.")] = None,
+    port: Annotated[
+        int | None, in_range("port", "The portal's port. By default a free one.")
+    ] = None,
     json: JSON = False,
 ) -> None:
     """Run a server, its portal and a live crowd of real devices on this machine, over HTTPS."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from crowdml.cli.extras import needs
-from crowdml.cli.ranges import ranged
+from crowdml.cli.ranges import in_range
 from crowdml.errors import InvalidInput
 from crowdml.tables import read_file
 
@@ -24,7 +24,7 @@ DATABASE = Annotated[
 STDIN = Path("-")
 LARGEST_TEXT = 2**24
 JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-SEED = Annotated[int, ranged("seed", "The same seed gives the same curves.")]
+SEED = Annotated[int, in_range("seed", "The same seed gives the same curves.")]
 INSECURE_HTTP = Annotated[
     bool, typer.Option("--insecure-http", help="Allow plain HTTP to other machines.")
 ]
@@ -80,17 +80,17 @@ FORMAT = Annotated[
 ]
 EVERY = Annotated[
     float | None,
-    ranged(
+    in_range(
         "seconds",
         "With --format or --readings: the least seconds from one sample to the next. The task's "
         "own number counts if it is larger.",
     ),
 ]
 PER_SAMPLE = Annotated[
-    float | None, ranged("epsilon", "Your limit on the ε that one sample may lose.")
+    float | None, in_range("epsilon", "Your limit on the ε that one sample may lose.")
 ]
 PER_DEVICE = Annotated[
-    float | None, ranged("epsilon", "Your limit on the ε of all check-ins together.")
+    float | None, in_range("epsilon", "Your limit on the ε of all check-ins together.")
 ]
 
 

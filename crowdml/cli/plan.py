@@ -15,7 +15,7 @@ from crowdml.cli.console import Console
 from crowdml.cli.extras import needs
 from crowdml.cli.options import JSON, SEED, STDIN, read_text
 from crowdml.cli.output import print_json, print_lines, write_file
-from crowdml.cli.ranges import ranged
+from crowdml.cli.ranges import in_range
 from crowdml.cli.task import read_named_start
 from crowdml.errors import InvalidInput, InvalidTask
 from crowdml.learning import StoppingRule
@@ -46,8 +46,10 @@ BAD_CONSTANTS = (
 
 def plan(
     file: Annotated[Path, typer.Argument(help="The task file, in TOML; - is standard input.")],
-    devices: Annotated[int, ranged("devices", "M, the number of devices that you expect.")],
-    samples: Annotated[int, ranged("samples", "The number of samples that each device collects.")],
+    devices: Annotated[int, in_range("devices", "M, the number of devices that you expect.")],
+    samples: Annotated[
+        int, in_range("samples", "The number of samples that each device collects.")
+    ],
     data: Annotated[
         str | None,
         typer.Option(
@@ -67,26 +69,26 @@ def plan(
         typer.Option(help="Without --data: the difficulty of made-up data, easy, medium or hard."),
     ] = "medium",
     delay: Annotated[
-        float, ranged("staleness", "τ, the delay of each message, in samples of the whole crowd.")
+        float, in_range("staleness", "τ, the delay of each message, in samples of the whole crowd.")
     ] = 0.0,
     skew: Annotated[
         float | None,
-        ranged(
+        in_range(
             "concentration",
             "How people differ in their labels: a Dirichlet concentration; less is more.",
         ),
     ] = None,
     spread: Annotated[
         float | None,
-        ranged("sigma", "How people differ in their number of samples: a log-normal σ."),
+        in_range("sigma", "How people differ in their number of samples: a log-normal σ."),
     ] = None,
-    leaving: Annotated[float, ranged("share", "The share of devices that leave early.")] = 0.0,
+    leaving: Annotated[float, in_range("share", "The share of devices that leave early.")] = 0.0,
     target_error: Annotated[
-        float | None, ranged("error", "Also estimate how many devices this error needs.")
+        float | None, in_range("error", "Also estimate how many devices this error needs.")
     ] = None,
     trials: Annotated[
         int | None,
-        ranged(
+        in_range(
             "trials",
             "Repetitions, each with new randomness. By default 10, or 3 with a pilot.",
         ),

@@ -8,7 +8,7 @@ import typer
 
 from crowdml.cli.options import CSV, FINGERPRINT, INSECURE_HTTP, JSON, LABEL, source_name
 from crowdml.cli.output import count_of, print_json, print_lines
-from crowdml.device import load_model, read_inputs
+from crowdml.device import load_model, read_prediction_rows
 from crowdml.device.sources import SampleForm
 from crowdml.errors import InvalidInput
 from crowdml.learnt import LearntModel, LearntSoftmax
@@ -45,7 +45,7 @@ def predict(
     if probabilities and not json:
         print_lines(",".join(["prediction", *sorted(labels)]))
     rows, known = [], []
-    for x, y in read_inputs(source, _form(learnt, source, csv, label), labels):
+    for x, y in read_prediction_rows(source, _form(learnt, source, csv, label), labels):
         row = _row(learnt, x, probabilities)
         rows += [row] if json else []
         if y is not None:

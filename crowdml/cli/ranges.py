@@ -34,7 +34,7 @@ RANGES: dict[str, tuple[float, float]] = {
 """The smallest and the largest number, by what is counted or measured."""
 
 
-def ranged(what: str, help: str) -> Any:
+def in_range(what: str, help: str) -> Any:
     """Make an option for a number; a number outside of its range ends the command with one line."""
     least, most = RANGES[what]
 

@@ -12,14 +12,14 @@ from crowdml.cli.console import Console
 from crowdml.cli.extras import needs
 from crowdml.cli.options import JSON, SEED
 from crowdml.cli.output import print_json
-from crowdml.cli.ranges import ranged
+from crowdml.cli.ranges import in_range
 
 
 def reproduce(
     figures: Annotated[
         list[str], typer.Argument(help="One or more of fig3 … fig9, analysis and beyond, or all.")
     ],
-    trials: Annotated[int, ranged("trials", "The number of repetitions of each curve.")] = 10,
+    trials: Annotated[int, in_range("trials", "The number of repetitions of each curve.")] = 10,
     out: Annotated[Path, typer.Option(help="The folder for the report and its data.")] = Path(
         "crowdml-reproduction"
     ),

@@ -6,13 +6,13 @@ import typer
 
 from crowdml.cli.extras import needs
 from crowdml.cli.options import DATABASE, DEFAULT_DATABASE, INSECURE_HTTP
-from crowdml.cli.ranges import ranged
+from crowdml.cli.ranges import in_range
 
 
 def serve_command(
     database: DATABASE = DEFAULT_DATABASE,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, ranged("port", "The port to listen on.")] = 8443,
+    port: Annotated[int, in_range("port", "The port to listen on.")] = 8443,
     tls: Annotated[
         str | None,
         typer.Option(
@@ -20,7 +20,7 @@ def serve_command(
         ),
     ] = None,
     workers: Annotated[
-        int, ranged("processes", "The number of processes that share the work.")
+        int, in_range("processes", "The number of processes that share the work.")
     ] = 1,
     keep_payloads: Annotated[
         bool,

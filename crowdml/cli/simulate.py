@@ -14,7 +14,7 @@ from crowdml.cli.console import Console
 from crowdml.cli.extras import needs
 from crowdml.cli.options import JSON, read_text
 from crowdml.cli.output import print_json, print_lines
-from crowdml.cli.ranges import ranged
+from crowdml.cli.ranges import in_range
 from crowdml.cli.simulate_options import values
 from crowdml.cli.simulate_results import SimulationResults
 
@@ -112,10 +112,10 @@ def simulate_command(
         ),
     ] = None,
     trials: Annotated[
-        int | None, ranged("trials", "Repetitions, each with new randomness. By default 1.")
+        int | None, in_range("trials", "Repetitions, each with new randomness. By default 1.")
     ] = None,
     seed: Annotated[
-        int | None, ranged("seed", "The same seed gives the same curves. By default 0.")
+        int | None, in_range("seed", "The same seed gives the same curves. By default 0.")
     ] = None,
     engine: Annotated[
         str | None, typer.Option(help="ray or dask, with =ADDRESS for an existing cluster.")

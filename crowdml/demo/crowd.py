@@ -28,7 +28,7 @@ class PlannedDevice:
 
 
 @dataclass(frozen=True)
-class Epsilons:
+class EpsilonsSpent:
     """Hold the largest ε that any sample and any person has lost, by their ledgers."""
 
     per_sample: float
@@ -43,7 +43,7 @@ def run_crowd(
     folder: Path,
     accept_no_privacy: bool,
     start: float,
-    spent_queue: "Queue[Epsilons]",
+    spent_queue: "Queue[EpsilonsSpent]",
 ) -> None:
     """Let every member join at its time, feed it its samples, and report its ledger.
 
@@ -100,21 +100,21 @@ def _timetable(members: list[PlannedDevice]) -> list[tuple[float, PlannedDevice,
     return sorted(events, key=lambda event: event[0])
 
 
-def _spent(device: Device) -> Epsilons:
+def _spent(device: Device) -> EpsilonsSpent:
     ledger = device.ledger
-    return Epsilons(ledger.epsilon_per_sample, ledger.epsilon_per_person)
+    return EpsilonsSpent(ledger.epsilon_per_sample, ledger.epsilon_per_person)
 
 
-def recruit(
-    hands: list[Ints], x: Array, y: Array, seconds: float, rng: np.random.Generator
+def plan_devices(
+    dealt: list[Ints], x: Array, y: Array, seconds: float, rng: np.random.Generator
 ) -> list[PlannedDevice]:
     """Make devices that join at random moments of the first three quarters of the time.
 
     A device sees its samples in the quarter after it joins.
     """
-    pace = 0.25 * seconds / max(map(len, hands))
-    joins = rng.uniform(0.0, 0.75 * seconds, size=len(hands))
+    pace = 0.25 * seconds / max(map(len, dealt))
+    joins = rng.uniform(0.0, 0.75 * seconds, size=len(dealt))
     return [
-        PlannedDevice(number, x[hand], y[hand], float(joins[number]), pace)
-        for number, hand in enumerate(hands)
+        PlannedDevice(number, x[rows], y[rows], float(joins[number]), pace)
+        for number, rows in enumerate(dealt)
     ]

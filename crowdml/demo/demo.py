@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from crowdml.demo.crowd import Epsilons, PlannedDevice, recruit, run_crowd
+from crowdml.demo.crowd import EpsilonsSpent, PlannedDevice, plan_devices, run_crowd
 from crowdml.demo.folder import prepare
 from crowdml.demo.launcher import ServerProcess
 from crowdml.demo.observer import Observer
@@ -90,11 +90,12 @@ def run_demo(
     if demo.pilot is not None:
         pilot, data = set_aside(data, ROWS_EACH * demo.pilot, demo.pilot, rng)
         start = pilot_start(pilot, MECHANISMS[demo.mechanism].terms.norm)
-    hands = data.deal(demo.devices, rng)
-    task = demo_task(demo.task, demo.mechanism, demo.epsilon, [len(hand) for hand in hands], start)
+    dealt = data.deal(demo.devices, rng)
+    sizes = [len(rows) for rows in dealt]
+    task = demo_task(demo.task, demo.mechanism, demo.epsilon, sizes, start)
     data = _as_devices_see_them(data, task)
     _introduce(demo, task, data, console)
-    members = recruit(hands, data.x_train, data.y_train, demo.seconds, rng)
+    members = plan_devices(dealt, data.x_train, data.y_train, demo.seconds, rng)
     prepare(demo.folder)
     if start is not None:
         (demo.folder / f"{demo.task}.start.npz").write_bytes(write_start(start))
@@ -106,7 +107,8 @@ def run_demo(
         portal = f"{url}/tasks/{task.name}"
         console.print(f"watch it learn: {portal}  (a self-signed certificate: the browser warns)")
         progress = Progress(task, portal, guess_error(data), pilot_error(task, data))
-        spent_queue: multiprocessing.Queue[Epsilons] = multiprocessing.get_context("spawn").Queue()
+        context = multiprocessing.get_context("spawn")
+        spent_queue: multiprocessing.Queue[EpsilonsSpent] = context.Queue()
         begins = time.time() + 1.0
         arguments = (
             url, task.name, fingerprint, demo.folder / "devices",
@@ -178,7 +180,7 @@ def _processes(
 def _watch(
     progress: Progress,
     running: list[multiprocessing.process.BaseProcess],
-    spent_queue: "multiprocessing.Queue[Epsilons]",
+    spent_queue: "multiprocessing.Queue[EpsilonsSpent]",
     server: Observer,
     data: Dataset,
     console: Console,
@@ -205,7 +207,7 @@ def _watch(
         raise CrowdmlError(f"{len(failed)} of {len(running)} crowd processes failed; see above.")
 
 
-def _collect(progress: Progress, spent_queue: "multiprocessing.Queue[Epsilons]") -> None:
+def _collect(progress: Progress, spent_queue: "multiprocessing.Queue[EpsilonsSpent]") -> None:
     while True:
         try:
             spent = spent_queue.get(timeout=0.01)

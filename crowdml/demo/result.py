@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from crowdml.demo.crowd import Epsilons
+from crowdml.demo.crowd import EpsilonsSpent
 from crowdml.demo.observer import Observer
 from crowdml.demo.view import Progress
 from crowdml.errors import CrowdmlError
@@ -42,7 +42,7 @@ class DemoResult:
     devices: int
     private_bytes_per_checkin: int
     mechanism: str
-    epsilon: Epsilons
+    epsilon: EpsilonsSpent
     promise: str
     estimated_error: float
     estimated_margin: float
@@ -71,7 +71,7 @@ def result_of(file: Path, data: Dataset, progress: Progress, server: Observer) -
         devices=statistics.devices,
         private_bytes_per_checkin=terms.mechanism().private_bytes,
         mechanism=terms.mechanism_name,
-        epsilon=Epsilons(progress.per_sample, progress.per_person),
+        epsilon=EpsilonsSpent(progress.per_sample, progress.per_person),
         promise=" ".join(map(str, terms.promise.what_is_lost)),
         estimated_error=estimate.value if estimate else math.nan,
         estimated_margin=estimate.margin if estimate else math.nan,

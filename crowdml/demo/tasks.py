@@ -5,7 +5,7 @@ import math
 from crowdml.learnt import Start
 from crowdml.protocol import MECHANISMS, Task
 
-BOTH = """
+COMMON_FIELDS = """
 owner = "The demo, on this machine"
 contact = "no one: recordings take part, not people"
 purpose = "To show how a crowd learns."
@@ -44,7 +44,7 @@ description = "Pixels, divided by their sum."
 labels = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]
 """
 
-HOW = """
+LEARNING_FIELDS = """
 [model]
 kind = "softmax"
 {model}
@@ -66,7 +66,7 @@ updates = {updates}
 checkins_per_minute = 6000
 """
 
-BY_HAND = {
+TUNED_BY_HAND = {
     ("laplace", "activity"): ("clip = 0.2", 'kind = "adagrad"\nc = 3.0\naveraging = 8'),
     ("laplace", "digits"): (
         "clip = 0.05\nradius = 10000",
@@ -77,13 +77,17 @@ BY_HAND = {
 never on the people that the error is reported for. The others need nothing."""
 
 
-PILOT = """start = "{name}.start.npz"
+PILOT_FIELDS = """start = "{name}.start.npz"
 pilot = "their recordings are public"
 """
 
 
 def demo_task(
-    name: str, mechanism: str, epsilon: float, hand_sizes: list[int], start: Start | None = None
+    name: str,
+    mechanism: str,
+    epsilon: float,
+    samples_per_device: list[int],
+    start: Start | None = None,
 ) -> Task:
     """Make the task, with a minibatch that every device can fill from its own samples.
 
@@ -91,16 +95,16 @@ def demo_task(
     at zero.
 
     """
-    batch = min(52 if name == "activity" else 14, *hand_sizes)
+    batch = min(52 if name == "activity" else 14, *samples_per_device)
     model = optimizer = ""
     if start is not None:
-        model = PILOT.format(name=name)
-    elif (mechanism, name) in BY_HAND and math.isfinite(epsilon):
-        model, optimizer = BY_HAND[mechanism, name]
+        model = PILOT_FIELDS.format(name=name)
+    elif (mechanism, name) in TUNED_BY_HAND and math.isfinite(epsilon):
+        model, optimizer = TUNED_BY_HAND[mechanism, name]
         optimizer = optimizer.format(c=min(4000.0, 400.0 * epsilon))
     limited = "collection.checkins" in MECHANISMS[mechanism].options
-    checkins = [1 if limited else size // batch for size in hand_sizes]
-    how = HOW.format(
+    checkins = [1 if limited else size // batch for size in samples_per_device]
+    how = LEARNING_FIELDS.format(
         model=model,
         mechanism=mechanism,
         epsilon="inf" if math.isinf(epsilon) else epsilon,
@@ -108,5 +112,5 @@ def demo_task(
         optimizer=optimizer,
         updates=sum(checkins),
     )
-    text = BOTH + {"activity": ACTIVITY, "digits": DIGITS}[name] + how
+    text = COMMON_FIELDS + {"activity": ACTIVITY, "digits": DIGITS}[name] + how
     return Task.from_toml(text, start=start)

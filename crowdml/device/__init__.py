@@ -7,6 +7,7 @@ samples, `network` reaches the server, and `storage` keeps everything in one SQL
 
 from crowdml.device.agreement import Agreement, Parameters
 from crowdml.device.contribution import describe_contribution
+from crowdml.device.current_label import set_label
 from crowdml.device.device import Device
 from crowdml.device.enrolment import (
     JoinOptions,
@@ -17,7 +18,6 @@ from crowdml.device.enrolment import (
     rejoin,
 )
 from crowdml.device.identity import Identity
-from crowdml.device.label import set_label
 from crowdml.device.loading import load_model
 from crowdml.device.network import (
     CheckedOut,
@@ -39,7 +39,7 @@ from crowdml.device.personal_accuracy import (
 )
 from crowdml.device.retry_timer import RetryTimer
 from crowdml.device.routines import write_checkin
-from crowdml.device.sources import SourceCounts, features_of, feed, read_inputs
+from crowdml.device.sources import SourceCounts, features_of, feed, read_prediction_rows
 from crowdml.device.storage import (
     Account,
     AccountEntry,
@@ -77,8 +77,8 @@ __all__ = [
     "fetch_certificate",
     "fingerprint_of",
     "load_model",
-    "read_inputs",
     "read_link",
+    "read_prediction_rows",
     "read_terms",
     "rejoin",
     "set_label",

@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from crowdml.checks.evidence import FALSE_ALARM, lower_bound_of_numbers, scores_needed
+from crowdml.checks.lower_bounds import FALSE_ALARM, lower_bound_of_numbers, scores_needed
 from crowdml.privacy import best_closest
 from crowdml.types import Ints
 

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from scipy.stats import norm
 
-from crowdml.checks.pairs import replaced
+from crowdml.checks.pairs import replaced_pairs
 from crowdml.checks.programs import PythonProgram
 from crowdml.privacy import Loss, rho_of
 from crowdml.protocol.numbers_in_words import percent_sure
@@ -103,7 +103,7 @@ def worst(
 
 def losses(delta: float, n: int) -> tuple[Loss, Array]:
     """Return the losses of n real check-ins by the claimed laws, and the claim."""
-    (pair,) = (pair for pair in replaced("gaussian", 4.0, delta) if pair.name == "checkin")
+    (pair,) = (pair for pair in replaced_pairs("gaussian", 4.0, delta) if pair.name == "checkin")
     bodies, _ = PythonProgram(Pseudo()).transcripts(pair, 2 * n, lambda drawn: None)
     payload = [msgspec.json.decode(body, type=pair.mechanism.payload_type) for (body,) in bodies]
     return pair.mechanism.log_ratios(payload, pair.minibatches(), pair.key)["checkin"]

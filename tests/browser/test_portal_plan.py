@@ -7,14 +7,14 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from crowdml.cli.task.starter import STARTER
+from crowdml.cli.task.template import TASK_TEMPLATE
 from tests.browser.conftest import Browse
 from tests.browser.looking import barriers, fits, show_all
 from tests.browser.portals import ServePortal
 from tests.portal.owner_browser import NAME
 from tests.support.servers import PATIENCE, Portal
 
-TEXT = STARTER.format(name="steps")
+TEXT = TASK_TEMPLATE.format(name="steps")
 
 
 def preview(browse: Browse, portal: Portal) -> Page:

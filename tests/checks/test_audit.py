@@ -18,8 +18,8 @@ from crowdml.checks.audit import (
     audit_person,
     audit_retries,
 )
-from crowdml.checks.evidence import lower_bound, most_provable, pure
-from crowdml.checks.pairs import Pair, opposites, person, replaced
+from crowdml.checks.lower_bounds import lower_bound, most_provable, pure
+from crowdml.checks.pairs import Pair, opposite_pair, person_pairs, replaced_pairs
 from crowdml.checks.programs import (
     LOST,
     AuditedProgram,
@@ -86,7 +86,7 @@ def test_a_claim_that_cannot_fail_does_not_pass(monkeypatch: pytest.MonkeyPatch)
         assert few.undecided
         assert not few.passed
         assert not few.broken
-        assert few.reach < 10.0
+        assert few.provable < 10.0
         assert 500_000 < few.needed < 700_000
     claim = found(3.0, Role.EVALUATE, 1000)
     assert claim.broken
@@ -117,9 +117,9 @@ def test_the_confidence_is_for_the_whole_audit() -> None:
     assert proved == pytest.approx(most_provable(300, pure, 1e-9 / 5))
     parts = audit_pair(pair, 600, PythonProgram(Pseudo()))
     assert len(parts) == 5
-    assert parts["checkin"].reach == pytest.approx(most_provable(300, pure, 1e-9 / 5))
+    assert parts["checkin"].provable == pytest.approx(most_provable(300, pure, 1e-9 / 5))
     whole = audit_mechanism("direction", 1.0, 400, PythonProgram(Pseudo()))
-    assert whole.parts["evaluate"].reach == pytest.approx(most_provable(200, pure, 1e-9 / 4 / 2))
+    assert whole.parts["evaluate"].provable == pytest.approx(most_provable(200, pure, 1e-9 / 4 / 2))
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -148,13 +148,13 @@ def found(
 
     The fewer directions there are, the fewer draws reveal a fault.
     """
-    pair = opposites(role, epsilon, directions=directions)
+    pair = opposite_pair(role, epsilon, directions=directions)
     return audit_pair(pair, trials, program or PythonProgram(Pseudo()))[PARTS[role]]
 
 
 @ROLE
 def test_a_pair_has_its_role(role: Role) -> None:
-    pair = opposites(role, 1.0)
+    pair = opposite_pair(role, 1.0)
     assert pair.terms.collection.roles.role_of(pair.key) is role
     assert pair.event == DirectionEvent(1, role, 1.0)
     assert pair.name == PARTS[role]
@@ -181,7 +181,7 @@ def test_directions_pass() -> None:
 
 
 def test_finds_that_each_check_in_spends_what_is_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    pairs = person("direction", 2.0, directions=16)
+    pairs = person_pairs("direction", 2.0, directions=16)
     assert [pair.number for pair in pairs] == [1, 2, 3]
     privacy: Any = pairs[0].terms.privacy
     monkeypatch.setattr(Choice, "coin", Choice(16, privacy.closest, 2.0).coin)
@@ -292,7 +292,7 @@ def test_finds_the_truth_sent_too_often(role: Role, monkeypatch: pytest.MonkeyPa
 
 
 def noise_of(name: str, part: str, epsilon: float = 3.0) -> list[Pair]:
-    return [pair for pair in replaced(name, epsilon) if pair.name == part]
+    return [pair for pair in replaced_pairs(name, epsilon) if pair.name == part]
 
 
 def failed(pair: Pair, trials: int, program: AuditedProgram | None = None) -> set[str]:
@@ -505,7 +505,7 @@ def test_finds_fresh_noise_on_retry(name: str, monkeypatch: pytest.MonkeyPatch) 
     False-positive rate of the first half: `FALSE_ALARM` for each mechanism.
     """
     pair = (
-        opposites(Role.COUNT, 1.0)
+        opposite_pair(Role.COUNT, 1.0)
         if name == "direction"
         else noise_of(name, "gradient", 1.5 if name == "laplace" else 6.0)[0]
     )
@@ -648,7 +648,7 @@ def test_the_one_file_device_computes_a_codebook_once(tmp_path: Path) -> None:
 
     Otherwise an audit of 100,000 check-ins a side would take half an hour.
     """
-    pair = opposites(Role.TRAIN, 3.0)
+    pair = opposite_pair(Role.TRAIN, 3.0)
     right, head = OneFileProgram().file.read_text(), "    keys = struct.unpack("
     assert right.count(head) == 1
     file, calls = tmp_path / "device.py", tmp_path / "calls"

@@ -13,7 +13,7 @@ from crowdml import Device
 from crowdml.device.sources import feed
 from crowdml.device.sources.form import SampleForm
 from crowdml.device.sources.mqtt.broker import TopicMessage
-from crowdml.device.sources.mqtt.topic import LARGEST_MESSAGE, _Reader
+from crowdml.device.sources.mqtt.topic import LARGEST_MESSAGE, _SampleReader
 from crowdml.errors import CrowdmlError, InvalidSample
 from crowdml.tables import read_dialect
 from tests.device.fakes import MemoryTransport, join
@@ -141,7 +141,7 @@ BYTES = {
 @pytest.mark.parametrize(("payload", "rule"), BYTES.items(), ids=[repr(b)[:40] for b in BYTES])
 def test_messages_of_a_topic(device: Device, payload: bytes, rule: str) -> None:
     said: list[InvalidSample] = []
-    reader = _Reader(device, "client", SampleForm.of(device.terms.features), said.append)
+    reader = _SampleReader(device, "client", SampleForm.of(device.terms.features), said.append)
     before = device.n_samples
     assert reader.take(TopicMessage(1, False, payload))
     assert device.n_samples == before

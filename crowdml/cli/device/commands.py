@@ -13,7 +13,7 @@ from crowdml.cli.device.label import label
 from crowdml.cli.device.ledger import ledger
 from crowdml.cli.device.result import result
 from crowdml.cli.device.run_app import read_source_of_app, run_app
-from crowdml.cli.device.run_notes import GO_ON, RunNotes, asking, run_topic
+from crowdml.cli.device.run_notes import GO_ON, RunNotes, make_confirmation, run_topic
 from crowdml.cli.device.show import show
 from crowdml.cli.options import (
     CA,
@@ -29,7 +29,7 @@ from crowdml.cli.options import (
     source_name,
 )
 from crowdml.cli.output import count_of, print_lines, print_warnings
-from crowdml.cli.ranges import ranged
+from crowdml.cli.ranges import in_range
 from crowdml.device import (
     Device,
     DeviceStore,
@@ -59,9 +59,11 @@ def run(
     source: SOURCE,
     file: DEVICE_FILE = None,
     jitter: Annotated[
-        float, ranged("seconds", "The most seconds of a random wait before each check-in.")
+        float, in_range("seconds", "The most seconds of a random wait before each check-in.")
     ] = 0.0,
-    wait: Annotated[float, ranged("seconds", "Seconds to keep trying to send at the end.")] = 60.0,
+    wait: Annotated[
+        float, in_range("seconds", "Seconds to keep trying to send at the end.")
+    ] = 60.0,
     strict: Annotated[
         bool, typer.Option("--strict", help="Stop at the first line that is not a valid sample.")
     ] = False,
@@ -102,7 +104,7 @@ def run(
     # An address may have a secret, so its text is printed, not what was given.
     safe = str(address or (app_at and app_at.address) or source)
     notes = RunNotes(source_name(safe), live=bool(address or app_at))
-    on_doubt = asking(yes, source, source_name(safe))
+    on_doubt = make_confirmation(yes, source, source_name(safe))
     with Device(
         DeviceStore(find_device_file(file)), retry_timer=RetryTimer(jitter=jitter)
     ) as device:

@@ -56,15 +56,15 @@ class RunNotes:
         Each hint is printed once.
         """
         self._skipped += 1
-        like_it = self._like_it(error.sentence) if self._live else 0
-        if like_it is not None and (self._live or self._skipped <= MOST_SHOWN):
+        hidden = self._count_hidden(error.sentence) if self._live else 0
+        if hidden is not None and (self._live or self._skipped <= MOST_SHOWN):
             new = error.hint not in self._hints
             self._hints.add(error.hint)
             what = "" if isinstance(error, Hint) else "skipped a sample: "
-            more = f" (and {like_it:,} like it)" if like_it else ""
+            more = f" (and {hidden:,} like it)" if hidden else ""
             print_lines(f"{what}{error if new else error.sentence}{more}", err=True)
 
-    def _like_it(self, sentence: str) -> int | None:
+    def _count_hidden(self, sentence: str) -> int | None:
         """Return how many problems of this kind were not printed; None to go on counting."""
         kind = VALUE.sub("…", sentence)
         shown, count = self._said.pop(kind, (-math.inf, 0))
@@ -100,7 +100,7 @@ GO_ON = Annotated[
 ]
 
 
-def asking(yes: bool, source: str, name: str) -> Callable[[str], bool]:
+def make_confirmation(yes: bool, source: str, name: str) -> Callable[[str], bool]:
     """Return a function that asks whether to go on; without a terminal, the answer is no.
 
     Args:
@@ -129,14 +129,14 @@ def run_topic(
 ) -> SourceCounts:
     """Read a topic until Ctrl-C, SIGTERM, or the end of the task."""
     with needs("mqtt"):
-        from crowdml.device.sources.mqtt import Broker, Discovery, client_of, listen
-    client = client_of(device, address.topic)
+        from crowdml.device.sources.mqtt import Broker, Discovery, feed_from_topic, session_name
+    client = session_name(device, address.topic)
     home = Discovery(client, device.identity.task) if discovery else None
     availability = home.availability if home else None
     keeps_state = is_choice if intake and isinstance(intake.format, StateStream) else None
     broker = Broker(address, client, authorities, availability, keeps_state=keeps_state)
     with asked_to_stop() as stop:
-        return listen(
+        return feed_from_topic(
             device,
             broker,
             client,

@@ -10,10 +10,10 @@ from crowdml.cli.console import Console
 from crowdml.cli.interruption import confirm
 from crowdml.cli.options import DATABASE, DEFAULT_DATABASE, JSON, open_store, read_text
 from crowdml.cli.output import print_json, print_lines, write_file
-from crowdml.cli.ranges import ranged
+from crowdml.cli.ranges import in_range
 from crowdml.cli.task.new import new
 from crowdml.cli.task.start import about_start, read_named_start
-from crowdml.cli.task.starter import own_words
+from crowdml.cli.task.template import own_words_rules
 from crowdml.errors import InvalidInput
 from crowdml.visible import visible
 
@@ -37,7 +37,7 @@ def create(
     from crowdml.protocol import Task, terms_hash
 
     text = read_text(file, "task")
-    task = Task.from_toml(text, *own_words(), start=read_named_start(text, file))
+    task = Task.from_toml(text, *own_words_rules(), start=read_named_start(text, file))
     with open_store(database, create=True) as store:
         row = store.create_task(task)
     print_lines(f"created {task.name}; its terms have the hash {terms_hash(row.terms)}")
@@ -123,12 +123,12 @@ def edit(
     ] = None,
     updates: Annotated[
         int | None,
-        ranged(
+        in_range(
             "checkins", "The number of check-ins that you expect; only before the first check-in."
         ),
     ] = None,
     error: Annotated[
-        float | None, ranged("error", "The target error; only before the first check-in.")
+        float | None, in_range("error", "The target error; only before the first check-in.")
     ] = None,
     database: DATABASE = DEFAULT_DATABASE,
 ) -> None:
@@ -171,7 +171,7 @@ def reopen(name: TASK_NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
 @app.command()
 def invite(
     name: TASK_NAME,
-    uses: Annotated[int, ranged("uses", "The number of devices that may join with it.")] = 1,
+    uses: Annotated[int, in_range("uses", "The number of devices that may join with it.")] = 1,
     database: DATABASE = DEFAULT_DATABASE,
 ) -> None:
     """Make an invite code for a task by invitation."""

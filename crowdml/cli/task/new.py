@@ -9,8 +9,8 @@ import typer
 from crowdml.cli.extras import needs
 from crowdml.cli.options import CSV, JSON, STDIN
 from crowdml.cli.output import print_json, print_lines
-from crowdml.cli.ranges import ranged
-from crowdml.cli.task.starter import STARTER
+from crowdml.cli.ranges import in_range
+from crowdml.cli.task.template import TASK_TEMPLATE
 from crowdml.errors import InvalidInput
 from crowdml.protocol import check_name
 
@@ -29,18 +29,18 @@ def new(
     ] = None,
     csv: CSV = None,
     devices: Annotated[
-        int | None, ranged("devices", "M, the number of devices that you expect.")
+        int | None, in_range("devices", "M, the number of devices that you expect.")
     ] = None,
     samples: Annotated[
-        int | None, ranged("samples", "The number of samples that each device collects.")
+        int | None, in_range("samples", "The number of samples that each device collects.")
     ] = None,
-    leaving: Annotated[float, ranged("share", "The share of devices that leave early.")] = 0.0,
+    leaving: Annotated[float, in_range("share", "The share of devices that leave early.")] = 0.0,
     delay: Annotated[
-        float, ranged("staleness", "τ, the delay of each message, in samples of the whole crowd.")
+        float, in_range("staleness", "τ, the delay of each message, in samples of the whole crowd.")
     ] = 0.0,
     skew: Annotated[
         float | None,
-        ranged(
+        in_range(
             "concentration",
             "How people differ in their labels: a Dirichlet concentration; less is more.",
         ),
@@ -55,7 +55,7 @@ def new(
             raise InvalidInput(
                 "--label, --person, --csv, --devices, --samples and --json need --pilot FILE."
             )
-        text = STARTER.format(name=name)
+        text = TASK_TEMPLATE.format(name=name)
         if out is None:
             print_lines(*text.splitlines())
         else:

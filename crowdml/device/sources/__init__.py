@@ -15,12 +15,12 @@ from crowdml.device.sources.address import (
 from crowdml.device.sources.feed import MOST_BAD, SourceCounts, feed
 from crowdml.device.sources.form import SampleForm
 from crowdml.device.sources.formats import APP_FORMATS, StateStream, is_choice
-from crowdml.device.sources.inputs import read_inputs
 from crowdml.device.sources.intake import Hint, Intake
 from crowdml.device.sources.listener import Listener
 from crowdml.device.sources.live import LiveSource, run_live
 from crowdml.device.sources.phyphox import PhyphoxPhone
 from crowdml.device.sources.pipe import Pipe
+from crowdml.device.sources.prediction_rows import read_prediction_rows
 from crowdml.device.sources.sensing import features_of
 
 __all__ = [
@@ -43,8 +43,8 @@ __all__ = [
     "is_address",
     "is_choice",
     "read_address",
-    "read_inputs",
     "read_listen_address",
     "read_phone_address",
+    "read_prediction_rows",
     "run_live",
 ]

@@ -104,22 +104,22 @@ def read_source(
         form: How the task's samples are written.
     """
     cursor, form = cursor or SourceCursor(source), form or SampleForm()
-    with opened(source, cursor) as lines:
-        is_json, lines = starting(lines)
+    with open_lines(source, cursor) as lines:
+        is_json, lines = detect_json(lines)
         if is_json:
             yield from form.read_json_lines(lines, labels, cursor.start + 1)
         else:
             yield from form.read_csv(lines, labels, cursor.start + 1, cursor.first)
 
 
-def starting(lines: Iterator[str]) -> tuple[bool, Iterator[str]]:
+def detect_json(lines: Iterator[str]) -> tuple[bool, Iterator[str]]:
     """Return whether the first line is JSON, and an iterator over all lines."""
     first = next(lines, "")
     return first.lstrip().startswith(("{", "[")), chain([first], lines)
 
 
 @contextmanager
-def opened(source: str, cursor: SourceCursor) -> Iterator[Iterator[str]]:
+def open_lines(source: str, cursor: SourceCursor) -> Iterator[Iterator[str]]:
     """Return the lines of a file or of standard input (`-`), after those that were taken before."""
     with nullcontext(sys.stdin) if source == "-" else _open(source) as lines:
         try:

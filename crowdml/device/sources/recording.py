@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from crowdml.device.sources.files import SourceCursor, opened
+from crowdml.device.sources.files import SourceCursor, open_lines
 from crowdml.device.sources.form import Sample
 from crowdml.device.sources.sensing import Sensing, rarer
 from crowdml.device.values import label_or_number
@@ -21,7 +21,7 @@ def read_recording(
 ) -> Iterator[Sample | InvalidSample]:
     """Read samples from a recording in a file or on standard input (`-`)."""
     cursor = cursor or SourceCursor(source)
-    with opened(source, cursor) as lines:
+    with open_lines(source, cursor) as lines:
         yield from read_readings(lines, features, labels, cursor.start + 1, every)
 
 

@@ -33,7 +33,7 @@ from crowdml.device.sources.live import CLOSING_SECONDS
 from crowdml.device.sources.message_hints import WITHOUT_LABEL
 from crowdml.device.sources.message_receiver import ENDED_TEXT, STOPPED_TEXT
 from crowdml.device.sources.mqtt.broker import TopicMessage
-from crowdml.device.sources.mqtt.topic import _AppReader
+from crowdml.device.sources.mqtt.topic import _ReadingReader
 from crowdml.errors import InvalidSample
 from crowdml.protocol import State
 from experiments.sources.apps import START, PhyphoxApp, record
@@ -134,7 +134,7 @@ def test_readings_without_a_label(tmp_path: Path) -> None:
 def test_a_hint_over_mqtt_is_no_skipped_sample(tmp_path: Path) -> None:
     skipped: list[InvalidSample] = []
     with taking(tmp_path, "sensor-logger", task_of()) as (_, _, intake):
-        reader = _AppReader(intake, skipped.append)
+        reader = _ReadingReader(intake, skipped.append)
         for body in (messages_of(*readings(0, 1), annotation(0.5, "Flying")), b"nonsense"):
             assert reader.take(TopicMessage(1, False, body))
     hint, wrong = skipped

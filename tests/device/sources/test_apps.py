@@ -37,7 +37,7 @@ from crowdml.device.sources import (
 from crowdml.device.sources.formats import APP_FORMATS, LONGEST_OBJECT, SECOND, JsonObjects
 from crowdml.device.sources.intake import MESSAGES_WITHOUT_READING
 from crowdml.device.sources.listener import LARGEST_MESSAGE
-from crowdml.device.sources.mqtt import Broker, client_of, listen
+from crowdml.device.sources.mqtt import Broker, feed_from_topic, session_name
 from crowdml.device.sources.stream import MOST_LABELS, StreamMemory
 from crowdml.errors import InvalidInput, InvalidSample
 from experiments.sources.apps import (
@@ -136,7 +136,7 @@ def test_sensor_logger_by_mqtt(device: Device, store: DeviceStore, tmp_path: Pat
     messages = sensor_logger(MOMENTS)
     with broker_in(tmp_path / "broker") as broker:
         address = read_address(broker.source)
-        intake, client = Intake(store, "sensor-logger"), client_of(device, address.topic)
+        intake, client = Intake(store, "sensor-logger"), session_name(device, address.topic)
         session = Broker(address, client, retry_timer=RetryTimer(base=0.01))
         published = threading.Event()
 
@@ -147,7 +147,7 @@ def test_sensor_logger_by_mqtt(device: Device, store: DeviceStore, tmp_path: Pat
                     broker.publish(*(message.body for message in messages), qos=qos)
             return intake.counts.lines == 2 * len(messages)
 
-        counts = listen(device, session, client, stopped=stopped, intake=intake)
+        counts = feed_from_topic(device, session, client, stopped=stopped, intake=intake)
     assert counts.skipped == 0
     assert kept(store) == from_csv(tmp_path / "csv")
 
@@ -720,7 +720,7 @@ def test_the_examples_for_a_home(format: str, tmp_path: Path) -> None:
         intake = Intake(store, format, clock=clock)
         running.append(intake)
         address = read_address(f"mqtt://127.0.0.1:{broker.port}/{topic}")
-        client = client_of(device, address.topic)
+        client = session_name(device, address.topic)
         session = Broker(address, client, retry_timer=RetryTimer(base=0.01))
         published = threading.Event()
 
@@ -732,7 +732,7 @@ def test_the_examples_for_a_home(format: str, tmp_path: Path) -> None:
                         home.publish(where, payload, qos=1, retain=True).wait_for_publish(PATIENCE)
             return intake.counts.lines == len(messages)
 
-        listen(device, session, client, stopped=stopped, intake=intake)
+        feed_from_topic(device, session, client, stopped=stopped, intake=intake)
         assert set(labels_in(store)) == {"Walking"}
         mean = [float(memoryview(x).cast("d")[0]) for x, _ in kept(store)]
     assert mean == pytest.approx([0.1] * len(mean))

@@ -14,7 +14,7 @@ from crowdml.device import Device
 from crowdml.device.sources.address import read_address
 from crowdml.device.sources.mqtt.broker import Broker
 from crowdml.device.sources.mqtt.discovery import Discovery
-from crowdml.device.sources.mqtt.topic import client_of, listen
+from crowdml.device.sources.mqtt.topic import feed_from_topic, session_name
 from crowdml.errors import Unreachable
 from tests.device.fakes import MemoryTransport, join
 from tests.support.brokers import TOPIC, Mosquitto, broker_in, eventually
@@ -34,7 +34,7 @@ class Home:
 
     def __init__(self, device: Device, mosquitto: Mosquitto) -> None:
         self.device, self.mosquitto = device, mosquitto
-        self.client = client_of(device, TOPIC)
+        self.client = session_name(device, TOPIC)
 
     def until(self, **wanted: Any) -> None:
         discovery = Discovery(self.client, "activity")
@@ -47,7 +47,7 @@ class Home:
             assert time.monotonic() < deadline, self.found()
             return self.state | wanted == self.state
 
-        listen(self.device, broker, self.client, discovery=discovery, stopped=is_found)
+        feed_from_topic(self.device, broker, self.client, discovery=discovery, stopped=is_found)
 
     def found(self) -> dict[str, bytes | bytearray]:
         return self.mosquitto.retained()

@@ -11,7 +11,7 @@ from crowdml import one_file_device as standalone
 from crowdml.device.sources import SampleForm, feed
 from crowdml.device.sources.first_rows import doubt_about
 from crowdml.device.sources.mqtt.broker import TopicMessage
-from crowdml.device.sources.mqtt.topic import _Reader
+from crowdml.device.sources.mqtt.topic import _SampleReader
 from crowdml.errors import DoubtfulRows
 from crowdml.protocol import Features
 from tests.device.fakes import MemoryTransport, join
@@ -108,12 +108,12 @@ def test_a_topic_is_looked_at_before_its_first_check_in(tmp_path: Path) -> None:
             TopicMessage(k, False, json.dumps({"light": a, "warmth": b, "y": "walk"}).encode())
             for k, (a, b) in enumerate(KELVIN, 1)
         ]
-        reader = _Reader(device, "client", form, lambda error: None)
+        reader = _SampleReader(device, "client", form, lambda error: None)
         assert reader.take(messages[0])
         assert reader.take(messages[1])
         with pytest.raises(DoubtfulRows):
             reader.take(messages[2])
         assert (device.n_samples, transport.bodies) == (0, [])
-        reader = _Reader(device, "another", form, lambda error: None, lambda said: True)
+        reader = _SampleReader(device, "another", form, lambda error: None, lambda said: True)
         assert all(map(reader.take, messages[:3]))
         assert len(transport.bodies) == 1

@@ -16,7 +16,7 @@ import pytest
 from crowdml.device import Device, DeviceStore, Outcome, RetryTimer, SourceCounts
 from crowdml.device.sources.address import TopicAddress, read_address
 from crowdml.device.sources.mqtt.broker import Broker
-from crowdml.device.sources.mqtt.topic import LARGEST_MESSAGE, client_of, listen
+from crowdml.device.sources.mqtt.topic import LARGEST_MESSAGE, feed_from_topic, session_name
 from crowdml.errors import CrowdmlError, DeviceError, InvalidInput, Unreachable, Untrusted
 from crowdml.privacy import Limits
 from tests.device.fakes import MemoryTransport, join
@@ -56,7 +56,7 @@ class Listener:
 
     def __init__(self, device: Device, address: TopicAddress, **options: Any) -> None:
         self.device = device
-        self.client = client_of(device, address.topic)
+        self.client = session_name(device, address.topic)
         retry_timer = RetryTimer(base=0.01, longest=0.1)
         self.broker = Broker(address, self.client, retry_timer=retry_timer, **options)
         self.skipped: list[str] = []
@@ -68,7 +68,7 @@ class Listener:
             assert time.monotonic() < deadline, self.skipped
             return true()
 
-        return listen(
+        return feed_from_topic(
             self.device,
             self.broker,
             self.client,
@@ -424,8 +424,8 @@ def test_sessions_belong_to_a_device_and_a_topic(
     device: Device, tmp_path: Path, transport: MemoryTransport
 ) -> None:
     with join(tmp_path / "another", transport) as other:
-        names = [client_of(device, "a"), client_of(device, "b"), client_of(other, "a")]
+        names = [session_name(device, "a"), session_name(device, "b"), session_name(other, "a")]
     assert len(set(names)) == 3
     assert all(len(name) == 23 and name.isalnum() for name in names)
     with Device(DeviceStore(tmp_path / "device"), transport) as again:
-        assert client_of(again, "a") == names[0]
+        assert session_name(again, "a") == names[0]

@@ -28,7 +28,7 @@ from crowdml.device.sources import (
     read_address,
     run_live,
 )
-from crowdml.device.sources.mqtt import Broker, client_of, listen
+from crowdml.device.sources.mqtt import Broker, feed_from_topic, session_name
 from crowdml.errors import DoubtfulRows
 from crowdml.protocol import Task
 from experiments.sources.apps import (
@@ -158,7 +158,7 @@ def through_topic(person: Participant, folder: Path) -> None:
     device, intake = person.device, person.intake("sensor-logger")
     with broker_in(folder / "broker") as broker:
         address = read_address(broker.source)
-        client, published = client_of(device, address.topic), threading.Event()
+        client, published = session_name(device, address.topic), threading.Event()
         session = Broker(address, client, retry_timer=RetryTimer(base=0.01))
 
         def stopped() -> bool:
@@ -167,7 +167,9 @@ def through_topic(person: Participant, folder: Path) -> None:
                 broker.publish(*MESSAGES)
             return intake.counts.lines >= len(MESSAGES)
 
-        listen(device, session, client, stopped=stopped, intake=intake, on_doubt=person.on_doubt)
+        feed_from_topic(
+            device, session, client, stopped=stopped, intake=intake, on_doubt=person.on_doubt
+        )
 
 
 SOURCES = ("http", "pipe", "phyphox", "topic")

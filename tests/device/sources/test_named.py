@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from crowdml.device.sources import SampleForm, feed, read_inputs
+from crowdml.device.sources import SampleForm, feed, read_prediction_rows
 from crowdml.device.sources.files import SourceCursor, read_source
 from crowdml.device.sources.mqtt.broker import TopicMessage
-from crowdml.device.sources.mqtt.topic import _Reader
+from crowdml.device.sources.mqtt.topic import _SampleReader
 from crowdml.errors import InvalidInput, InvalidSample
 from crowdml.protocol import Features
 from crowdml.tables import CsvDialect
@@ -137,7 +137,7 @@ def test_inputs_by_name_with_y_or_without(tmp_path: Path) -> None:
         ),
     ):
         file.write_text(text)
-        found = list(read_inputs(str(file), form, LABELS))
+        found = list(read_prediction_rows(str(file), form, LABELS))
         assert found == [(x, y) for (x, _), y in zip(EXPECTED, targets, strict=True)]
 
 
@@ -164,7 +164,7 @@ def test_messages_of_a_topic_by_key(tmp_path: Path) -> None:
     notes, skipped = list[str](), list[str]()
     with join(tmp_path / "device", MemoryTransport(task)) as device:
         form = SampleForm.of(task.terms.features, on_note=notes.append)
-        reader = _Reader(device, "client", form, lambda error: skipped.append(str(error)))
+        reader = _SampleReader(device, "client", form, lambda error: skipped.append(str(error)))
         for text in (
             '{"warmth": 0.5, "light": 0.25, "y": "walk", "at": 5}',
             '{"light": 0.25, "y": "run", "warmth": 0.125, "at": 6}',

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crowdml.cli.task.starter import STARTER
+from crowdml.cli.task.template import TASK_TEMPLATE
 from crowdml.errors import InvalidTask
 from crowdml.portal.pages.owner.creation import FIELD_LABELS
 from crowdml.portal.pages.owner.field import FILE_ONLY, sentence
@@ -47,7 +47,7 @@ def test_the_form_has_every_field_of_a_task_file() -> None:
 
 
 def test_the_form_starts_as_private_as_the_starter() -> None:
-    starter = Task.from_toml(STARTER.format(name="steps"))
+    starter = Task.from_toml(TASK_TEMPLATE.format(name="steps"))
     form = Task.from_toml(task_toml(FORM))
     assert form.terms.privacy == starter.terms.privacy
     assert form.terms.collection == starter.terms.collection
@@ -387,7 +387,7 @@ BUTTON = "Simulate this crowd"
 
 @pytest.mark.parametrize("pasted", [False, True])
 def test_what_the_crowd_should_reach_is_simulated_when_asked(portal: Portal, pasted: bool) -> None:
-    form = {"toml": STARTER.format(name="asked")} if pasted else FORM
+    form = {"toml": TASK_TEMPLATE.format(name="asked")} if pasted else FORM
     with portal.owner() as browser:
         before = rows(portal.file, "tasks", "actions")
         assert BUTTON in text_of(browser.send("/owner/new", form | {"do": "preview"}))
@@ -415,7 +415,7 @@ def test_recommended_settings_are_taken_over(portal: Portal) -> None:
 
 
 def test_recommended_settings_go_into_a_pasted_file(portal: Portal) -> None:
-    text = STARTER.format(name="pasted").replace("\n", "\r\n")
+    text = TASK_TEMPLATE.format(name="pasted").replace("\n", "\r\n")
     with portal.owner() as browser:
         reply = browser.send("/owner/new", {"toml": text, "use": "direction 25 2 300"})
         assert reply.status == 200, wrong_inputs(reply)
@@ -454,7 +454,7 @@ def test_a_created_task_is_live_at_once(portal: Portal) -> None:
 
 
 def test_a_task_file_can_be_pasted(portal: Portal) -> None:
-    text = STARTER.format(name="pasted")
+    text = TASK_TEMPLATE.format(name="pasted")
     with portal.owner() as browser:
         preview = browser.send("/owner/new", {"toml": text, "do": "preview"})
         assert terms_hash(Task.from_toml(text).terms.text) in text_of(preview)
@@ -462,7 +462,7 @@ def test_a_task_file_can_be_pasted(portal: Portal) -> None:
         assert browser.send("/owner/new", {"toml": text, "do": "create"}).status == 303
         view = browser.get("/v1/tasks/pasted").json()
         assert view["terms"] == Task.from_toml(text).terms.text
-        broken = STARTER.format(name="broken").replace("count = 33", "count = 0")
+        broken = TASK_TEMPLATE.format(name="broken").replace("count = 33", "count = 0")
         for wrong in ("", "name = ", broken, broken.replace("batch", "bach")):
             with pytest.raises(InvalidTask) as rejected:
                 Task.from_toml(wrong)
@@ -484,7 +484,7 @@ def test_a_task_file_that_is_too_long(portal: Portal) -> None:
 def test_no_privacy_needs_an_extra_word(portal: Portal) -> None:
     no_noise = {"privacy.mechanism": "laplace", "privacy.epsilon": "inf"}
     open_ = FORM | no_noise | {"name": "open-book", "do": "create"}
-    starter = STARTER.replace("epsilon = 4.0", 'epsilon = inf\nmechanism = "laplace"')
+    starter = TASK_TEMPLATE.replace("epsilon = 4.0", 'epsilon = inf\nmechanism = "laplace"')
     pasted = {"toml": starter.format(name="open-file")}
     with portal.owner() as browser:
         for form in (open_, pasted | {"do": "create"}):

@@ -2,6 +2,6 @@
 
 from crowdml.device.sources.mqtt.broker import Broker
 from crowdml.device.sources.mqtt.discovery import Discovery
-from crowdml.device.sources.mqtt.topic import client_of, listen
+from crowdml.device.sources.mqtt.topic import feed_from_topic, session_name
 
-__all__ = ["Broker", "Discovery", "client_of", "listen"]
+__all__ = ["Broker", "Discovery", "feed_from_topic", "session_name"]

@@ -23,7 +23,7 @@ LARGEST_MESSAGE = 2**24
 NOT_KEPT = "not kept, {outcome}, and with QoS 0 it cannot wait. Publish with 1."
 
 
-def client_of(device: Device, topic: str) -> str:
+def session_name(device: Device, topic: str) -> str:
     """Return the name of the session in which this device reads this topic.
 
     Each topic has its own session, because a session keeps all its subscriptions. Every broker must
@@ -32,7 +32,7 @@ def client_of(device: Device, topic: str) -> str:
     return "crowdml" + sha256(f"{device.identity.device}\n{topic}".encode()).hexdigest()[:16]
 
 
-def listen(
+def feed_from_topic(
     device: Device,
     broker: Broker,
     client: str,
@@ -56,12 +56,12 @@ def listen(
         on_note: Called when the topic is being read, and with each key that is ignored, once.
         on_doubt: As for `feed`.
     """
-    reader: _Reader | _AppReader
+    reader: _SampleReader | _ReadingReader
     if intake:
-        reader = _AppReader(intake, on_skip)
+        reader = _ReadingReader(intake, on_skip)
     else:
         form = SampleForm.of(device.terms.features, label=label, on_note=on_note)
-        reader = _Reader(device, client, form, on_skip, on_doubt)
+        reader = _SampleReader(device, client, form, on_skip, on_doubt)
     counts, before = reader.counts, device.n_answered
     ready = False
     while not (stopped() or device.ended):
@@ -88,7 +88,7 @@ def listen(
     return counts
 
 
-class _Reader:
+class _SampleReader:
     """Read messages as samples; the device remembers the last message that it kept."""
 
     def __init__(
@@ -142,7 +142,7 @@ class _Reader:
         return True
 
 
-class _AppReader:
+class _ReadingReader:
     """Read messages of a sensor app; a repeated reading is recognised by its time."""
 
     def __init__(self, intake: Intake, on_skip: Callable[[InvalidSample], None]) -> None:

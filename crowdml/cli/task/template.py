@@ -8,7 +8,7 @@ from crowdml.errors import Mistake
 from crowdml.phrase import Phrase
 from crowdml.protocol import PILOT_WORDS, TASK_HEAD, FieldRule
 
-STARTER = (
+TASK_TEMPLATE = (
     TASK_HEAD.replace("{title}", '"What is this device doing?"')
     + """
 [features]                  # x: the numbers that the device computes from its sensors
@@ -46,9 +46,9 @@ mode = "open"               # or "invite"
 )
 
 
-def own_words() -> Iterator[FieldRule]:
+def own_words_rules() -> Iterator[FieldRule]:
     """Reject a task file that still has the template's sentences, which participants would read."""
-    template = (*re.findall(r'"(Say [^"]+)"', STARTER), PILOT_WORDS)
+    template = (*re.findall(r'"(Say [^"]+)"', TASK_TEMPLATE), PILOT_WORDS)
 
     def check(field: str, sentence: str) -> Iterator[Mistake]:
         if sentence.startswith(template):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from crowdml.checks.evidence import (
+from crowdml.checks.lower_bounds import (
     Measure,
     ScoreEvent,
     binomial_bounds,

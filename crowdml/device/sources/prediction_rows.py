@@ -2,17 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 
-from crowdml.device.sources.files import SourceCursor, opened, starting
+from crowdml.device.sources.files import SourceCursor, detect_json, open_lines
 from crowdml.device.sources.form import SampleForm, WrittenSample, at_line
 from crowdml.device.values import target_of
 from crowdml.errors import InvalidInput, InvalidSample
 from crowdml.privacy import check_target
 
-Input = tuple[list[float | None], float | None]
+PredictionRow = tuple[list[float | None], float | None]
 """x, and y if it is known."""
 
 
-def read_inputs(source: str, form: SampleForm, labels: Sequence[str] = ()) -> Iterator[Input]:
+def read_prediction_rows(
+    source: str, form: SampleForm, labels: Sequence[str] = ()
+) -> Iterator[PredictionRow]:
     """Read the lines of a CSV or JSON-lines file, or of standard input (`-`), one by one.
 
     Args:
@@ -21,8 +23,8 @@ def read_inputs(source: str, form: SampleForm, labels: Sequence[str] = ()) -> It
     Raises:
         InvalidSample: A line has no valid features; the error names the line.
     """
-    with opened(source, SourceCursor(source)) as lines:
-        is_json, lines = starting(lines)
+    with open_lines(source, SourceCursor(source)) as lines:
+        is_json, lines = detect_json(lines)
         for number, found in _objects(form, lines) if is_json else form.rows_of_csv(lines):
             try:
                 if isinstance(found, InvalidSample):
