@@ -162,7 +162,7 @@ def plan(
         why = task.terms.promise.sentences["not_private"]
         say(f"WARNING: this task is NOT PRIVATE. {why}", err=True)
     for warning in filter(
-        None, (task.liars, task.too_many_checkins, _too_few_report(task, devices))
+        None, (task.liar_warning, task.checkins_warning, _too_few_report(task, devices))
     ):
         say(f"WARNING: {warning}", err=True)
     if write:

@@ -2,13 +2,13 @@
 
 import math
 
-from crowdml.protocol import LEVELS
+from crowdml.protocol import PRIVACY_LEVELS
 from crowdml.protocol.figures import at_most_times, certainty, written_epsilon
 from tests.docs.pages import page
 
 
 def test_levels() -> None:
     text = page("docs/privacy.md")
-    for level in LEVELS:
+    for level in PRIVACY_LEVELS:
         up_to = "more" if math.isinf(level.most) else written_epsilon(level.most)
         assert f"| {up_to} | {level.word} | {at_most_times(certainty(level.most))} |" in text

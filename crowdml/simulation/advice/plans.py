@@ -71,7 +71,7 @@ def task_for(task: Task, devices: int, way: TaskVariant) -> Task:
     spec = CollectionSpec(
         way.batch, checkins=way.checkins, **{name: getattr(own, name) for name in kept}
     )
-    clip = kind.clip_of(None, terms.make_model(), terms.target.scale, planned=True)
+    clip = kind.clip_or_default(None, terms.make_model(), terms.target.scale, planned=True)
     model = msgspec.structs.replace(terms.model, clip=clip)
     collection = spec.terms(way.mechanism, terms.n_classes)
     privacy = kind.terms.of(
