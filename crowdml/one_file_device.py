@@ -85,10 +85,16 @@ PROGRESS_SECONDS = 5.0
 NOT_A_SAMPLE = (ArithmeticError, TypeError, ValueError, RecursionError, csv.Error)  # in a line
 OTHERS = "device.py supports only the mechanism direction. Install crowdml, as the join page shows"
 PLAIN_HTTP = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE"}
-LEAVES = ("stays", "often", "rule", "train", "evaluate", "count", "hides")
-LOST = ("epsilon", "loss", "less")
+SENDING_SENTENCES = ("stays", "often", "rule", "train", "evaluate", "count", "hides")
+LOSS_SENTENCES = ("epsilon", "loss", "less")
 PRIVATE_UP_TO = 20  # a larger ε protects nobody
-LEVELS = {0.1: "very strong", 1: "strong", 4: "moderate", 10: "weak", PRIVATE_UP_TO: "very weak"}
+PRIVACY_LEVELS = {
+    0.1: "very strong",
+    1: "strong",
+    4: "moderate",
+    10: "weak",
+    PRIVATE_UP_TO: "very weak",
+}
 SLOT = 0.05  # seconds: a check-in is sent `Terms.slots` of these after its check-out
 STEPS_OF_SLOT, STEPS_OF_SAMPLE = 100_000, 20  # products in a slot; to read and delete a sample
 LARGEST_WHOLE, SMALLEST_GRADIENT = 2**16, 2.0**-500  # smaller gradients are rounded to 0
@@ -934,7 +940,9 @@ def arrivals(
 def promise(terms: Terms) -> dict[str, str]:
     """Return what is promised to the person: the level, and every sentence by its name."""
     private = terms.total <= PRIVATE_UP_TO * (1 + 1e-9)
-    level = next((word for most, word in LEVELS.items() if terms.total <= most * (1 + 1e-9)), "")
+    level = next(
+        (word for most, word in PRIVACY_LEVELS.items() if terms.total <= most * (1 + 1e-9)), ""
+    )
     said = {"level": f"{level.capitalize()} privacy" if private else "Not private"}
     if not private:
         said["not_private"] = (
@@ -1307,8 +1315,8 @@ def join(
         print(visible(line))
     # Below the terms, so that a long text cannot push it out of sight.
     said = promise(terms)
-    leaves = [said[name] for name in LEAVES if name in said]
-    lost = [said["level"] + ".", *(visible(said[name]) for name in LOST if name in said)]
+    leaves = [said[name] for name in SENDING_SENTENCES if name in said]
+    lost = [said["level"] + ".", *(visible(said[name]) for name in LOSS_SENTENCES if name in said)]
     if "not_private" in said:
         lost.append(f"\nTHIS TASK IS NOT PRIVATE. {said['not_private']}")
     print(f"""

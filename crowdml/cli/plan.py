@@ -167,7 +167,7 @@ def plan(
         why = task.terms.promise.sentences["not_private"]
         print_lines(f"WARNING: this task is NOT PRIVATE. {why}", err=True)
     for warning in filter(
-        None, (task.liars, task.too_many_checkins, _too_few_report(task, devices))
+        None, (task.liar_warning, task.checkins_warning, _too_few_report(task, devices))
     ):
         print_lines(f"WARNING: {warning}", err=True)
     if write:

@@ -5,7 +5,7 @@ Nodes must agree bit by bit on what they compute from one log, so nothing here r
 a random number or changes its input. `simulation/compiled` repeats the step and must follow.
 """
 
-from crowdml.learning.error_band import error_now
+from crowdml.learning.error_band import current_error
 from crowdml.learning.evidence import Evidence
 from crowdml.learning.reports import Reports
 from crowdml.learning.state import LearningState
@@ -34,7 +34,7 @@ __all__ = [
     "StoppingRule",
     "Totals",
     "UsualLength",
-    "error_now",
+    "current_error",
     "label_estimates",
     "length_limit",
     "share_estimate",

@@ -8,40 +8,40 @@ from crowdml.learning.totals import TWO_SIDED_95
 from crowdml.protocol import Estimate
 from crowdml.types import Array, Ints
 
-REACH = 1.0
+LOG_VERSION_SPAN = 1.0
 """Reports about versions up to t/e are used, where t is the version now."""
 
 BINS = 12
-"""Reports that are less than REACH/BINS apart in log-version count as about the same model."""
+"""Reports less than LOG_VERSION_SPAN/BINS apart in log-version count as about the same model."""
 
 GAIN, TREND = 0.5, 0.7
 """How an error p changes while log-version grows by 1, in units of p(1 − p): it falls by a trend of
 GAIN on average, with a standard deviation of TREND, and walks at random besides. A model that
 learns improves: without GAIN, reports about older versions make its error seem too large."""
 
-WANDERS, WANDER_CHANCES = np.array([0.05, 0.15, 0.35, 0.7]), np.array([0.2, 0.25, 0.35, 0.2])
+WALK_SIZES, WALK_PROBABILITIES = np.array([0.05, 0.15, 0.35, 0.7]), np.array([0.2, 0.25, 0.35, 0.2])
 """The standard deviations of that walk, in the same units, and how likely each of them is before
 any report: some models hardly change any more, others jump. Many reports show which it is."""
 
-WANDER = float(np.sqrt(WANDER_CHANCES @ WANDERS**2))
+WALK_SIZE = float(np.sqrt(WALK_PROBABILITIES @ WALK_SIZES**2))
 """The size of the walk that is assumed where reports do not show it."""
 
-ALIKE, ALIKE_DEVIATION = 0.25, 0.25
+ASSUMED_ALIKENESS, ASSUMED_ALIKENESS_DEVIATION = 0.25, 0.25
 """How alike the answers of one device are assumed to be, before its reports say more."""
 
 VERY_ALIKE = 0.5
 """The uncertainty about how alike the answers are is computed at this value: a few devices that
 differ very much often look as if they differed little."""
 
-MOST = 0.4
+WIDEST_BAND = 0.4
 """A band that reaches this far from its middle says nothing, so none is given. The reach is
 computed at an error of one half: otherwise errors would be shown that are small by accident."""
 
-PULL = 4.0
+PRIOR_SAMPLES = 4.0
 """Added samples, of which half are wrong, so that no estimated error is 0 or 1."""
 
 
-def error_now(
+def current_error(
     rows: Array, version: int, noise_variance: float, expected: bool = False
 ) -> Estimate | None:
     """Estimate the error of the exported model at this version, with a 95 % band.
@@ -68,21 +68,21 @@ def error_now(
     Satterthwaite, Biometrics Bulletin 2 (1946).
     """
     s = np.log((version + 1) / (rows[:, 0] + 1))
-    near = s <= REACH
+    near = s <= LOG_VERSION_SPAN
     s, device, errors, n, reports = s[near], *rows[near, 1:].T
     if not len(s):
         return None
     y, noise = errors / n, reports * noise_variance / n**2
     _, device = np.unique(device, return_inverse=True)
     weight = 1 / (noise + 0.25 / n)
-    p = (weight @ y + PULL / 2 * 4) / (weight.sum() + PULL * 4)
+    p = (weight @ y + PRIOR_SAMPLES / 2 * 4) / (weight.sum() + PRIOR_SAMPLES * 4)
     p = min(max(p, 0.02), 0.98)
     pq = p * (1 - p)
     y = y - GAIN * pq * s
     residual = y - _line(s, y, weight, pq)
     alike = _alike(device, n, n * residual, n**2 * noise, pq)
     _, spread, rest, quantile = _weighted(s, None, device, n, noise, alike, 0.25)
-    if quantile * math.sqrt(rest + spread / 4) >= MOST:
+    if quantile * math.sqrt(rest + spread / 4) >= WIDEST_BAND:
         return None
     a, spread, rest, quantile = _weighted(s, None if expected else y, device, n, noise, alike, pq)
     return _band(float(a @ y), spread, rest, quantile)
@@ -140,24 +140,24 @@ def _alike(device: Ints, n: Array, surplus: Array, noise: Array, pq: float) -> f
         return 0.0  # every device has one prediction
     found = (surplus**2 - alone).sum() / pairs.sum()
     deviation = math.sqrt(2 * ((alone + VERY_ALIKE * pairs) ** 2).sum()) / pairs.sum()
-    doubt = 1 / (deviation**-2 + ALIKE_DEVIATION**-2)
-    mean = doubt * (found / deviation**2 + ALIKE / ALIKE_DEVIATION**2)
+    doubt = 1 / (deviation**-2 + ASSUMED_ALIKENESS_DEVIATION**-2)
+    mean = doubt * (found / deviation**2 + ASSUMED_ALIKENESS / ASSUMED_ALIKENESS_DEVIATION**2)
     return float(min(max(mean, 0.0) + math.sqrt(doubt), 1.0))
 
 
 def _weights(s: Array, y: Array | None, weight: Array, pq: float) -> tuple[Array, float]:
     """Return the weight of each report in the estimate, and the variance of the drift in it."""
-    place = np.minimum((s * (BINS / REACH)).astype(np.int64), BINS - 1)
+    place = np.minimum((s * (BINS / LOG_VERSION_SPAN)).astype(np.int64), BINS - 1)
     total = np.bincount(place, weight, BINS)
     used = total > 0
     middle = np.bincount(place, weight * s, BINS)[used] / total[used]
     trend = (TREND * pq) ** 2 * np.outer(middle, middle)
     walk, noise = pq**2 * np.minimum.outer(middle, middle), np.diag(1 / total[used])
-    wander = WANDER
+    walk_size = WALK_SIZE
     if y is not None:
         found = np.bincount(place, weight * y, BINS)[used] / total[used]
-        wander = _wander(found, trend + noise, walk)
-    drift = trend + wander**2 * walk
+        walk_size = _walk_size(found, trend + noise, walk)
+    drift = trend + walk_size**2 * walk
     best = np.linalg.solve(drift + noise, np.ones(len(middle)))
     best /= best.sum()
     share = np.zeros(BINS)
@@ -165,22 +165,22 @@ def _weights(s: Array, y: Array | None, weight: Array, pq: float) -> tuple[Array
     return share[place] * weight, float(best @ drift @ best)
 
 
-def _wander(found: Array, rest: Array, walk: Array) -> float:
+def _walk_size(found: Array, rest: Array, walk: Array) -> float:
     """Estimate how far the error walks, from reports about some versions.
 
     The result is the root of the mean of c², weighted by the posterior probability of each c of
-    WANDERS, where `found` is normal with an unknown mean and the variance `rest` + c²·`walk`.
+    WALK_SIZES, where `found` is normal with an unknown mean and the variance `rest` + c²·`walk`.
 
     Reference: H. D. Patterson and R. Thompson, Biometrika 58 (1971).
     """
-    variance = rest + WANDERS[:, None, None] ** 2 * walk
+    variance = rest + WALK_SIZES[:, None, None] ** 2 * walk
     ones = np.ones_like(found)
     known = np.linalg.solve(variance, np.stack([ones, found], axis=1)[None])
     weight, mean = ones @ known[..., 0].T, ones @ known[..., 1].T
     squares = found @ known[..., 1].T - mean**2 / weight
     likely = -(np.linalg.slogdet(variance)[1] + np.log(weight) + squares) / 2
-    chances = WANDER_CHANCES * np.exp(likely - likely.max())
-    return float(np.sqrt(chances @ WANDERS**2 / chances.sum()))
+    probabilities = WALK_PROBABILITIES * np.exp(likely - likely.max())
+    return float(np.sqrt(probabilities @ WALK_SIZES**2 / probabilities.sum()))
 
 
 def _band(value: float, spread: float, rest: float, quantile: float) -> Estimate:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from crowdml.frozen_map import FrozenMap
 from crowdml.learning.stopping import ONE, StoppingRule, WindowSums
 
-NONE = -1
+NO_REPORT_NUMBER = -1
 
 
 class Report(NamedTuple):
@@ -36,8 +36,8 @@ class DeviceReports(NamedTuple):
     """
 
     reports: int = 0
-    oldest: int = NONE
-    newest: int = NONE
+    oldest: int = NO_REPORT_NUMBER
+    newest: int = NO_REPORT_NUMBER
     surplus: int = 0
     noise: int = 0
     sampling: int = 0
@@ -106,7 +106,7 @@ class ReportWindow:
         """Drop a device's oldest report."""
         report = self._reports[number]
         self._reports = self._reports.without(number)
-        old, later = self._by_device[report.device], NONE
+        old, later = self._by_device[report.device], NO_REPORT_NUMBER
         if old.reports > 1:
             later, self._later = self._later[number], self._later.without(number)
         self._replace(old, _sum(old, report, -1, later, old.newest), report, -1)

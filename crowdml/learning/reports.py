@@ -5,11 +5,11 @@ from array import array
 
 import numpy as np
 
-from crowdml.learning.error_band import BINS, REACH
+from crowdml.learning.error_band import BINS, LOG_VERSION_SPAN
 from crowdml.types import Array
 
 COLUMNS = 5
-MOST = 8192
+MOST_ROWS = 8192
 """Rows before old reports are dropped and the others added up."""
 
 GROUPS = 256
@@ -47,7 +47,7 @@ class Reports:
     def with_report(self, version: int, device: int, errors: float, evaluated: int) -> "Reports":
         """Add a report about the exported model at a version."""
         new, numbers = Reports.__new__(Reports), self._numbers
-        if self._end >= MOST * COLUMNS:
+        if self._end >= MOST_ROWS * COLUMNS:
             numbers = array("d", _added_up(self.rows).ravel().tolist())
         elif self._end != len(numbers):
             numbers = numbers[: self._end]  # another value has already appended to the shared array
@@ -63,7 +63,7 @@ class Reports:
         (1, 0)
         """
         rows = self.rows
-        near = np.log((version + 1) / (rows[:, 0] + 1)) <= REACH
+        near = np.log((version + 1) / (rows[:, 0] + 1)) <= LOG_VERSION_SPAN
         return int(rows[near, 4].sum())
 
     @property
@@ -78,8 +78,8 @@ class Reports:
 def _added_up(rows: Array) -> Array:
     """Make a row for each group of devices and each short span of versions that is near enough."""
     newest = rows[:, 0].max()
-    rows = rows[rows[:, 0] + 1 >= (newest + 1) * math.exp(-REACH)]
-    span = np.floor(np.log(rows[:, 0] + 1) * (BINS / REACH))
+    rows = rows[rows[:, 0] + 1 >= (newest + 1) * math.exp(-LOG_VERSION_SPAN)]
+    span = np.floor(np.log(rows[:, 0] + 1) * (BINS / LOG_VERSION_SPAN))
     key = np.column_stack([span, rows[:, 1] % GROUPS])
     keys, place = np.unique(key, axis=0, return_inverse=True)
     place = place.ravel()

@@ -16,7 +16,7 @@ from crowdml.privacy import CheckinEstimates, Mechanism, StandIn
 from crowdml.protocol import Task
 from crowdml.types import Array
 
-NOTHING = Totals()
+NO_TOTALS = Totals()
 
 
 class CheckinStep(NamedTuple):
@@ -51,7 +51,9 @@ class CheckinStep(NamedTuple):
             StoppingRule.of(task, mechanism),
         )
 
-    def start(self, size: int, totals: Totals = NOTHING, w0: Array | None = None) -> LearningState:
+    def start(
+        self, size: int, totals: Totals = NO_TOTALS, w0: Array | None = None
+    ) -> LearningState:
         """Make the state before the first check-in.
 
         w starts at `w0`, or at zero. The risks are convex, and a start without randomness lets

@@ -19,7 +19,7 @@ LOOKS = 4
 LENGTHS = (1, 4, 16)
 """The windows that are looked at, in multiples of the shortest."""
 
-LONGEST = 100_000
+LONGEST_WINDOW = 100_000
 """The most reports in a window."""
 
 ONE = 2**40
@@ -106,7 +106,9 @@ class StoppingRule:
     @property
     def windows(self) -> tuple[int, ...]:
         """Return the length of each window."""
-        return tuple(min(times * self.window, max(self.window, LONGEST)) for times in LENGTHS)
+        return tuple(
+            min(times * self.window, max(self.window, LONGEST_WINDOW)) for times in LENGTHS
+        )
 
     def is_due(self, reports: int) -> bool:
         """Return whether to look at the evidence after this number of reports of the whole task."""

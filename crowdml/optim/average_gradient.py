@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
+from crowdml.optim.frozen_rows import FrozenRows
 from crowdml.optim.optimizer import Optimizer, OptimizerState
 from crowdml.optim.projection import project
 from crowdml.optim.rates import Rate
-from crowdml.optim.rows import Rows
 from crowdml.types import Array
 
 
@@ -34,14 +34,14 @@ def average_gradient(rate: Rate, radius: float = math.inf) -> Optimizer:
         return {
             "t": 0,
             "heard": np.zeros(0),
-            "newest": Rows(len(w)),
+            "newest": FrozenRows(len(w)),
             "sum": np.zeros_like(w),
         }
 
     def update(
         state: OptimizerState, w: Array, g: Array, device: int
     ) -> tuple[OptimizerState, Array]:
-        heard, newest = state["heard"], Rows.of(state["newest"])
+        heard, newest = state["heard"], FrozenRows.of(state["newest"])
         (rows,) = np.nonzero(heard == device)
         if rows.size:
             row, total = int(rows[0]), g - newest[int(rows[0])]

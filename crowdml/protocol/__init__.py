@@ -26,7 +26,6 @@ from crowdml.protocol.mechanisms import (
     WantedPrivacy,
     read_event,
 )
-from crowdml.protocol.names import check_name
 from crowdml.protocol.numbers_in_words import (
     count_of,
     error_in_words,
@@ -39,10 +38,10 @@ from crowdml.protocol.numbers_in_words import (
     significant,
 )
 from crowdml.protocol.openapi import openapi
-from crowdml.protocol.promise import LEVELS, Promise
+from crowdml.protocol.promise import PRIVACY_LEVELS, Promise
 from crowdml.protocol.review import MISSING, FieldRule, Review, field_rule, fields_of
 from crowdml.protocol.rules import name_is_taken
-from crowdml.protocol.start import StartReach
+from crowdml.protocol.start import ReachFromStart
 from crowdml.protocol.task import (
     COUNTERS,
     EDITABLE,
@@ -58,6 +57,7 @@ from crowdml.protocol.task import (
     recommended_fields,
     set_fields,
 )
+from crowdml.protocol.task_name import check_name
 from crowdml.protocol.terms import CollectionTerms, ModelTerms, Target, Terms, terms_hash
 from crowdml.protocol.wire import (
     MEDIA_TYPE,
@@ -88,12 +88,12 @@ __all__ = [
     "EVALUATORS",
     "GAP_SECONDS",
     "GAP_TICKS",
-    "LEVELS",
     "MECHANISMS",
     "MEDIA_TYPE",
     "MISSING",
     "MOST_SCALES",
     "PILOT_WORDS",
+    "PRIVACY_LEVELS",
     "PROBLEMS",
     "SENSORS",
     "SUMMARY",
@@ -116,11 +116,11 @@ __all__ = [
     "OptimizerSpec",
     "PrivacyTerms",
     "Promise",
+    "ReachFromStart",
     "Readings",
     "Review",
     "Sensor",
     "SensorKind",
-    "StartReach",
     "State",
     "Statistics",
     "Target",

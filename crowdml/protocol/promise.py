@@ -15,7 +15,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from crowdml.phrase import Phrase
 from crowdml.privacy import PRIVATE_UP_TO, Loss, Mechanism, Role, Unit, excess_probability
 from crowdml.protocol.numbers_in_words import certainty_of_loss, round_half_up
-from crowdml.protocol.sentences import LEAVES, LOST, LOST_IN_SHORT, sentences_of
+from crowdml.protocol.sentences import (
+    LOSS_SENTENCES,
+    SENDING_SENTENCES,
+    SHORT_LOSS_SENTENCES,
+    sentences_of,
+)
 
 if TYPE_CHECKING:
     from crowdml.protocol.terms import Terms
@@ -33,7 +38,7 @@ Whom: TypeAlias = Literal["person", "sample", "reading"]
 """What a promise protects: two data sets that differ in it are hard to distinguish."""
 
 
-class Level(NamedTuple):
+class PrivacyLevel(NamedTuple):
     """Describe a level of ε in plain words.
 
     Args:
@@ -49,13 +54,13 @@ class Level(NamedTuple):
     word: Phrase
 
 
-LEVELS = (
-    Level(0.1, "very-strong", Phrase("Very strong privacy"), Phrase("very strong")),
-    Level(1.0, "strong", Phrase("Strong privacy"), Phrase("strong")),
-    Level(4.0, "moderate", Phrase("Moderate privacy"), Phrase("moderate")),
-    Level(10.0, "weak", Phrase("Weak privacy"), Phrase("weak")),
-    Level(PRIVATE_UP_TO, "very-weak", Phrase("Very weak privacy"), Phrase("very weak")),
-    Level(math.inf, "none", Phrase("Not private"), Phrase("not private")),
+PRIVACY_LEVELS = (
+    PrivacyLevel(0.1, "very-strong", Phrase("Very strong privacy"), Phrase("very strong")),
+    PrivacyLevel(1.0, "strong", Phrase("Strong privacy"), Phrase("strong")),
+    PrivacyLevel(4.0, "moderate", Phrase("Moderate privacy"), Phrase("moderate")),
+    PrivacyLevel(10.0, "weak", Phrase("Weak privacy"), Phrase("weak")),
+    PrivacyLevel(PRIVATE_UP_TO, "very-weak", Phrase("Very weak privacy"), Phrase("very weak")),
+    PrivacyLevel(math.inf, "none", Phrase("Not private"), Phrase("not private")),
 )
 
 
@@ -204,8 +209,8 @@ class Promise:
         return math.isinf(self.epsilon_per_sample)
 
     @cached_property
-    def level(self) -> Level:
-        return next(level for level in LEVELS if self.epsilon <= level.most * SLACK)
+    def level(self) -> PrivacyLevel:
+        return next(level for level in PRIVACY_LEVELS if self.epsilon <= level.most * SLACK)
 
     @property
     def certainty(self) -> float:
@@ -232,22 +237,22 @@ class Promise:
     @property
     def what_leaves(self) -> tuple[Phrase, ...]:
         """List the sentences that say what a device sends."""
-        return self._named(*LEAVES)
+        return self._named(*SENDING_SENTENCES)
 
     @property
     def what_is_lost(self) -> tuple[Phrase, ...]:
         """List the sentences that say what can be learnt from everything that is sent."""
-        return self._named(*LOST)
+        return self._named(*LOSS_SENTENCES)
 
     @property
-    def leaves_in_short(self) -> tuple[Phrase, ...]:
+    def sending_in_short(self) -> tuple[Phrase, ...]:
         """Return the sentences by which a reader decides; `what_leaves` adds the details."""
         return self._named("stays", "answer", "hides")
 
     @property
-    def lost_in_short(self) -> tuple[Phrase, ...]:
+    def loss_in_short(self) -> tuple[Phrase, ...]:
         """Return the sentences of `what_is_lost` by which a reader decides."""
-        return self._named(*LOST_IN_SHORT)
+        return self._named(*SHORT_LOSS_SENTENCES)
 
     def _named(self, *names: str) -> tuple[Phrase, ...]:
         return tuple(self.sentences[name] for name in names if name in self.sentences)

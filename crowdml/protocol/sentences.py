@@ -11,11 +11,11 @@ from crowdml.protocol.numbers_in_words import at_most_times, count_of, four_digi
 if TYPE_CHECKING:
     from crowdml.protocol.promise import Promise
 
-LEAVES = ("stays", "often", "rule", "train", "evaluate", "count", "numbers", "hides")
-LOST = ("epsilon", "readings", "loss", "less", "single", "delta", "common")
+SENDING_SENTENCES = ("stays", "often", "rule", "train", "evaluate", "count", "numbers", "hides")
+LOSS_SENTENCES = ("epsilon", "readings", "loss", "less", "single", "delta", "common")
 """The sentences that answer each question, in reading order."""
 
-LOST_IN_SHORT = ("loss", "delta", "common")
+SHORT_LOSS_SENTENCES = ("loss", "delta", "common")
 """The sentences that answer each question in short."""
 
 WHOM: Mapping[str, Phrase] = {
@@ -31,7 +31,7 @@ def sentences_of(promise: "Promise") -> Iterator[tuple[str, Phrase]]:
         yield "not_private", _not_private(promise)
     yield "stays", _stays(promise)
     yield "often", _often(promise)
-    yield from MECHANISMS[promise.mechanism].sends(promise)
+    yield from MECHANISMS[promise.mechanism].sending_sentences(promise)
     yield "epsilon", _epsilon(promise)
     if promise.shared > 1 and not promise.exact:
         readings = Phrase(

@@ -85,7 +85,7 @@ class StartSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return hashlib.sha256(self.data).hexdigest()
 
 
-class StartReach(NamedTuple):
+class ReachFromStart(NamedTuple):
     """Hold what decides how far w goes from a start of known uncertainty: see `pilot_reach`."""
 
     distance: float
@@ -94,6 +94,6 @@ class StartReach(NamedTuple):
     size: int
     scale: float
 
-    def reach(self, ratio: float) -> float:
+    def reach_for(self, ratio: float) -> float:
         """Return D for a crowd whose signal-to-noise ratio ρ is `ratio`."""
         return pilot_reach(self.distance, self.rows, self.people, ratio, self.size, self.scale)

@@ -12,7 +12,7 @@ from crowdml.visible import visible
 Words: TypeAlias = str | Phrase
 """A plain text, which is the same in every language, or a phrase."""
 
-LONGEST = 60
+LONGEST_SHOWN = 60
 NO_META = Meta()
 NOUNS = {
     bool: Phrase("true or false"),
@@ -84,7 +84,7 @@ def shown(value: Any) -> Words:
     match value:
         case bool():
             return str(value).lower()
-        case str() if len(value) > LONGEST:
+        case str() if len(value) > LONGEST_SHOWN:
             return Phrase("{text} of {n} characters", text=_quoted(value), n=len(value))
         case str():
             return _quoted(value)
@@ -107,7 +107,7 @@ def _quoted(text: str) -> Phrase:
 
 def cut(text: str) -> str:
     """Shorten a text from elsewhere to a length that can be shown."""
-    return visible(text if len(text) <= LONGEST else text[:LONGEST] + "…")
+    return visible(text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…")
 
 
 def _ranged(noun: Phrase, meta: Meta) -> Phrase:

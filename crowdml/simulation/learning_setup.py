@@ -9,7 +9,7 @@ from crowdml.errors import InvalidInput
 from crowdml.models import MODELS, Model
 from crowdml.optim import Optimizer
 from crowdml.privacy import UNLIMITED, StandIn
-from crowdml.protocol import MECHANISMS, Conditions, OptimizerSpec, StartReach, WantedPrivacy
+from crowdml.protocol import MECHANISMS, Conditions, OptimizerSpec, ReachFromStart, WantedPrivacy
 from crowdml.simulation.crowd_settings import Learning
 from crowdml.simulation.datasets import Dataset
 from crowdml.simulation.schedule import Schedule
@@ -41,7 +41,7 @@ class LearningSetup(NamedTuple):
         stand_in = make_stand_in(
             learning, model, schedule.batch, schedule.checkins, scale, schedule.heldout
         )
-        reach = MECHANISMS[learning.mechanism].reach_of(model, scale)
+        reach = MECHANISMS[learning.mechanism].default_reach(model, scale)
         start_reach = _start_reach(learning, model, scale)
         updates = schedule.updates or max(1, schedule.n_checkins)
         step = learning.spec.with_plan(updates, stand_in, reach, start_reach)
@@ -49,12 +49,12 @@ class LearningSetup(NamedTuple):
         return cls(model, stand_in, step, optimizer, _initial_parameters(learning, model))
 
 
-def _start_reach(learning: Learning, model: Model, scale: float) -> StartReach | None:
+def _start_reach(learning: Learning, model: Model, scale: float) -> ReachFromStart | None:
     """Return what decides D from the start, if the start's uncertainty is known."""
     start = learning.start
     if start is None or start.distance is None or start.rows is None:
         return None
-    return StartReach(start.distance, start.rows, start.people, model.size, scale)
+    return ReachFromStart(start.distance, start.rows, start.people, model.size, scale)
 
 
 def _initial_parameters(learning: Learning, model: Model) -> Array:
@@ -109,7 +109,7 @@ def make_stand_in(
     clip = learning.clip or (UNLIMITED if free else None)
     conditions = Conditions(
         model=model,
-        clip=kind.clip_of(clip, model, scale, learning.planned),
+        clip=kind.clip_or_default(clip, model, scale, learning.planned),
         regularization=learning.regularization,
         radius=learning.radius,
         batch=batch,
@@ -123,7 +123,7 @@ def make_stand_in(
         epsilon = learning.epsilon if noisy else 1.0
         has_labels = model.n_classes > 0
         terms = kind.terms.of(
-            WantedPrivacy(epsilon, has_labels=has_labels, checkins=checkins, alone=True)
+            WantedPrivacy(epsilon, has_labels=has_labels, checkins=checkins, gradient_only=True)
         )
     stand_in = terms.make(conditions).stand_in(noisy)
     if free and clip:

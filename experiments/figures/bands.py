@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import beta
 
-from crowdml.learning import error_now
+from crowdml.learning import current_error
 from crowdml.privacy import DirectionMechanism, NoiseMechanism
 from crowdml.protocol import (
     MECHANISMS,
@@ -74,7 +74,7 @@ class Cell(NamedTuple):
 
 
 class Stream(NamedTuple):
-    """Hold one crowd's reports as `error_now` takes them, and the true error of each version."""
+    """Hold one crowd's reports for `current_error`, and the true error of each version."""
 
     rows: Array
     noise_variance: float
@@ -227,7 +227,7 @@ def coverage(
     for rows, noise_variance, truth in streams(cell, n, seed, updates):
         for t, seen in found.items():
             known = rows[: int(np.searchsorted(rows[:, 0], t))]
-            now = error_now(known, t, noise_variance)
+            now = current_error(known, t, noise_variance)
             if now is None:
                 seen.append((math.nan, 0.0, math.nan))
             else:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from crowdml.learning import error_now, share_estimate
+from crowdml.learning import current_error, share_estimate
 from crowdml.learning.error_band import student_95
 from crowdml.types import Array
 
@@ -27,30 +27,30 @@ def same(
 
 
 def margin(found: Array, version: int = 10_000, noise: float = 0.0) -> float:
-    estimate = error_now(found, version, noise)
+    estimate = current_error(found, version, noise)
     assert estimate is not None
     return estimate.margin
 
 
 def test_without_reports_nothing_is_known() -> None:
-    assert error_now(np.zeros((0, 5)), 0, 1.0) is None
-    assert error_now(same(1, np.zeros(1)), 10_000, 0.0) is None
-    assert error_now(same(1, np.zeros(1)), 10_000, 1000.0) is None, "hardly more than noise"
+    assert current_error(np.zeros((0, 5)), 0, 1.0) is None
+    assert current_error(same(1, np.zeros(1)), 10_000, 0.0) is None
+    assert current_error(same(1, np.zeros(1)), 10_000, 1000.0) is None, "hardly more than noise"
 
 
 def test_reports_about_an_old_model_give_no_band() -> None:
     """Check that there is no band from old reports: versions have grown e-fold since."""
     found = same(300, np.arange(300))
-    assert error_now(found, 15_000, 0.0) is not None
-    assert error_now(found, 27_200, 0.0) is None
+    assert current_error(found, 15_000, 0.0) is not None
+    assert current_error(found, 27_200, 0.0) is None
     newer = rows(np.arange(27_000, 27_200), np.arange(200), np.full(200, 8.0), 10.0)
     both = np.concatenate([found, newer])
-    assert error_now(both, 27_200, 0.0) == error_now(newer, 27_200, 0.0)
+    assert current_error(both, 27_200, 0.0) == current_error(newer, 27_200, 0.0)
 
 
 def test_one_device_is_not_a_crowd() -> None:
-    assert error_now(same(300, np.zeros(300)), 10_000, 0.0) is None
-    assert error_now(same(300, np.arange(300) % 20), 10_000, 0.0) is not None
+    assert current_error(same(300, np.zeros(300)), 10_000, 0.0) is None
+    assert current_error(same(300, np.arange(300) % 20), 10_000, 0.0) is not None
 
 
 def test_a_band_as_wide_as_everything_is_not_shown() -> None:
@@ -60,8 +60,8 @@ def test_a_band_as_wide_as_everything_is_not_shown() -> None:
     """
     for wrong in (0.0, 0.5, 1.0):
         found = same(30, np.arange(30), wrong)
-        assert error_now(found, 10_000, 60.0) is not None
-        assert error_now(found, 10_000, 130.0) is None
+        assert current_error(found, 10_000, 60.0) is not None
+        assert current_error(found, 10_000, 130.0) is None
 
 
 def test_what_makes_a_band_wider() -> None:
@@ -93,7 +93,7 @@ def test_many_reports_show_how_much_the_error_jumps() -> None:
     assert still < 0.012
     assert moving > 0.035
     made_up = rows(version, device, 20 * flat, 20.0)
-    found = error_now(made_up, 10_000, 0.0, expected=True)
+    found = current_error(made_up, 10_000, 0.0, expected=True)
     assert found is not None
     assert found.margin > 2 * still, "reports without randomness say nothing about jumps"
 
@@ -105,7 +105,7 @@ def test_added_up_reports_give_the_same_band() -> None:
     apart = rows(version, device, rng.binomial(5, 0.3, 400) + rng.normal(0, 2, 400), 5.0)
     together = apart.reshape(40, 10, 5).sum(axis=1)
     together[:, :2] /= 10
-    one, other = error_now(apart, 10_000, 4.0), error_now(together, 10_000, 4.0)
+    one, other = current_error(apart, 10_000, 4.0), current_error(together, 10_000, 4.0)
     assert one is not None
     assert other is not None
     assert other.value == pytest.approx(one.value)
@@ -159,7 +159,7 @@ def test_the_band_covers_the_model_as_it_is_now(kind: str, people: bool) -> None
         found, noise, truth = stream(kind, people, rng)
         for t in times:
             known = found[found[:, 0] < t]
-            now = error_now(known, t, noise)
+            now = current_error(known, t, noise)
             assert now is not None
             covered[t].append(abs(now.value - truth[t]) <= now.margin)
             recent = known[-200:]
@@ -263,7 +263,7 @@ def test_bands_are_those_that_were_measured(kind: str, people: bool, seed: int) 
     bands = []
     for t in (200, 1000):
         for expected in (False, True):
-            band = error_now(found[found[:, 0] < t], t, noise, expected)
+            band = current_error(found[found[:, 0] < t], t, noise, expected)
             assert band is not None
             bands += [band.value, band.margin]
     assert bands == pytest.approx(PINNED[kind, people, seed], abs=1e-7)
@@ -272,21 +272,21 @@ def test_bands_are_those_that_were_measured(kind: str, people: bool, seed: int) 
 def test_errors_of_0_and_1_have_a_band_too() -> None:
     """Check that the variance is computed for an error of at least 2 % and at most 98 %."""
     for wrong, value in ((0.0, 0.00017640), (1.0, 0.99952584)):
-        found = error_now(same(300, np.arange(300), wrong, 100.0), 10_000, 0.0)
+        found = current_error(same(300, np.arange(300), wrong, 100.0), 10_000, 0.0)
         assert found is not None
         assert found.value == pytest.approx(value, abs=1e-7)
         assert found.margin == pytest.approx(0.00189, abs=3e-5)
 
 
 def test_seven_single_answers_are_the_fewest_that_give_a_band() -> None:
-    assert error_now(same(6, np.arange(6), 0.2, 1.0), 10_000, 0.0) is None
-    assert error_now(same(7, np.arange(7), 0.2, 1.0), 10_000, 0.0) is not None
+    assert current_error(same(6, np.arange(6), 0.2, 1.0), 10_000, 0.0) is None
+    assert current_error(same(7, np.arange(7), 0.2, 1.0), 10_000, 0.0) is not None
 
 
 def test_people_cannot_be_more_than_wholly_alike() -> None:
     """Check the band of 200 devices, each of which is always right or always wrong."""
     device = np.arange(200)
-    found = error_now(same(200, device, device % 2, 100.0), 10_000, 0.0)
+    found = current_error(same(200, device, device % 2, 100.0), 10_000, 0.0)
     assert found is not None
     assert (found.value, found.margin) == pytest.approx((0.49875947, 0.07159465), abs=1e-7)
 
@@ -297,7 +297,7 @@ def test_one_very_noisy_report_counts() -> None:
     for oldest in (0.0, 1.0):
         errors = np.concatenate([[oldest], np.full(3000, 0.2)])
         versions = np.concatenate([[4000], np.full(3000, 9999)])
-        estimates.add(error_now(rows(versions, np.arange(3001), errors, 1.0), 10_000, 5.0))
+        estimates.add(current_error(rows(versions, np.arange(3001), errors, 1.0), 10_000, 5.0))
     assert len(estimates) == 2
 
 
@@ -308,7 +308,7 @@ def test_an_error_that_jumps_up_and_down_has_a_finite_band() -> None:
     """
     place = np.repeat(np.arange(12), 1000)
     versions = np.round(10_001 / np.exp((place + 0.5) / 12) - 1)
-    found = error_now(rows(versions, np.arange(12_000), place % 2, 1.0), 10_000, 0.0)
+    found = current_error(rows(versions, np.arange(12_000), place % 2, 1.0), 10_000, 0.0)
     assert found is not None
     assert (found.value, found.margin) == pytest.approx((0.05259030, 0.07227732), abs=1e-7)
 

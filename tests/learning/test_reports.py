@@ -6,9 +6,9 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from crowdml.learning import Reports, error_now
+from crowdml.learning import Reports, current_error
 
-MOST, GROUPS = 8192, 256
+MOST_ROWS, GROUPS = 8192, 256
 
 
 def test_reports_share_nothing_that_changes() -> None:
@@ -32,20 +32,20 @@ def test_many_reports_fit_into_few_rows() -> None:
     """
     rng = np.random.default_rng(0)
     reports, again, every = Reports(), Reports(), []
-    for version in range(3 * MOST):
+    for version in range(3 * MOST_ROWS):
         row = (version, int(rng.integers(1000)), float(rng.random() < 0.3), 1)
         reports = reports.with_report(*row)
         again = again.with_report(*row)
-        if version == 2 * MOST:
+        if version == 2 * MOST_ROWS:
             again = Reports(again.rows)
         every.append([*row, 1.0])
-        assert len(reports) <= MOST
+        assert len(reports) <= MOST_ROWS
     assert reports.rows.tobytes() == again.rows.tobytes()
     rows, all_rows = reports.clustered, np.array(every)
     assert rows[:, 1].max() < GROUPS
     near = all_rows[all_rows[:, 0] >= rows[:, 0].min()]
     assert rows[:, 4].sum() == pytest.approx(len(near), rel=0.02)
-    found, plain = (error_now(each, 3 * MOST, 0.01) for each in (rows, all_rows))
+    found, plain = (current_error(each, 3 * MOST_ROWS, 0.01) for each in (rows, all_rows))
     assert found is not None
     assert plain is not None
     assert found.value == pytest.approx(plain.value, abs=plain.margin / 4)
@@ -58,8 +58,10 @@ def test_what_is_added_up() -> None:
     Reports about versions below 59/e − 1 are dropped.
     """
     rng = np.random.default_rng(1)
-    columns = (rng.integers(low, high, MOST) for low, high in ((0, 59), (0, 1000), (0, 9), (9, 30)))
-    rows = np.column_stack([*columns, rng.integers(1, 4, MOST)]).astype(float)
+    columns = (
+        rng.integers(low, high, MOST_ROWS) for low, high in ((0, 59), (0, 1000), (0, 9), (9, 30))
+    )
+    rows = np.column_stack([*columns, rng.integers(1, 4, MOST_ROWS)]).astype(float)
     sums: defaultdict[tuple[int, float], list[float]] = defaultdict(lambda: [0.0] * 4)
     for version, device, errors, evaluated, reports in rows.tolist():
         if version >= 21:

@@ -107,8 +107,8 @@ class Stating:
         if task.terms.mechanism_name != "direction":
             return None
         said = standalone.promise(standalone.Terms(task.terms.text, task.name))
-        leaves = [said[name] for name in standalone.LEAVES if name in said]
-        lost = [said[name] for name in standalone.LOST if name in said]
+        leaves = [said[name] for name in standalone.SENDING_SENTENCES if name in said]
+        lost = [said[name] for name in standalone.LOSS_SENTENCES if name in said]
         return Stated(said["level"], " ".join(leaves), " ".join(lost))
 
     def consent_page(self, task: Task) -> Stated:

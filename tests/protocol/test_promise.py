@@ -12,7 +12,7 @@ import pytest
 import crowdml
 from crowdml import one_file_device as standalone
 from crowdml.privacy import PRIVATE_UP_TO, Loss, Role
-from crowdml.protocol import LEVELS, Promise, Terms
+from crowdml.protocol import PRIVACY_LEVELS, Promise, Terms
 from crowdml.protocol.numbers_in_words import (
     at_most_times,
     certainty_of_loss,
@@ -75,10 +75,10 @@ def test_every_role_says_what_it_sends() -> None:
 
 
 def test_the_short_answer_names_an_answer_that_is_sent() -> None:
-    short = " ".join(map(str, promise("direction", 4.0).leaves_in_short))
+    short = " ".join(map(str, promise("direction", 4.0).sending_in_short))
     assert "Your readings never leave your device." in short
     assert "Some check-ins send your answer to one sample, true 96 times in 100." in short
-    without = promise("direction", 4.0, collection__counters=0.0).leaves_in_short
+    without = promise("direction", 4.0, collection__counters=0.0).sending_in_short
     assert not any("your answer" in str(sentence) for sentence in without)
 
 
@@ -90,7 +90,7 @@ def test_the_reason_comes_before_the_level() -> None:
 
 
 def test_at_worst_has_its_exception_in_the_short_answer() -> None:
-    assert promise("gaussian", 1.0).sentences["delta"] in promise("gaussian", 1.0).lost_in_short
+    assert promise("gaussian", 1.0).sentences["delta"] in promise("gaussian", 1.0).loss_in_short
 
 
 def test_practically_always_is_called_certain() -> None:
@@ -196,10 +196,12 @@ def test_sentences_follow_epsilon() -> None:
 
 def test_the_number_beside_a_level_is_the_one_that_decided_it() -> None:
     for each in every():
-        level = next(level for level in LEVELS if each.epsilon <= level.most * (1 + 1e-9))
+        level = next(level for level in PRIVACY_LEVELS if each.epsilon <= level.most * (1 + 1e-9))
         assert each.level == level
         shown = float(four_digits_up(each.epsilon).replace(",", "").replace("∞", "inf"))
-        assert level == next(level for level in LEVELS if shown <= level.most), "as it is written"
+        assert level == next(level for level in PRIVACY_LEVELS if shown <= level.most), (
+            "as it is written"
+        )
         assert each.private == (each.epsilon <= PRIVATE_UP_TO * (1 + 1e-9)) == (level.key != "none")
 
 
@@ -246,6 +248,8 @@ def test_three_programs_agree_on_the_levels() -> None:
     script = (Path(crowdml.__file__).parent / "web" / "privacy" / "loss.js").read_text()
     assert re.findall(r"PRIVATE_UP_TO = ([\d.]+);", script) == [f"{PRIVATE_UP_TO:g}"]
     assert standalone.PRIVATE_UP_TO == PRIVATE_UP_TO
-    words = [(level.most, str(level.word)) for level in LEVELS if level.most <= PRIVATE_UP_TO]
-    assert list(standalone.LEVELS.items()) == words
+    words = [
+        (level.most, str(level.word)) for level in PRIVACY_LEVELS if level.most <= PRIVATE_UP_TO
+    ]
+    assert list(standalone.PRIVACY_LEVELS.items()) == words
     assert words[-1][0] == PRIVATE_UP_TO

@@ -60,16 +60,16 @@ def test_the_start_decides_how_far_w_goes(
     updates = task.t_max * task.terms.collection.roles.share(Role.TRAIN)
     rho = known.length * math.sqrt(updates / known.noise_energy)
     reach = pilot_reach(distance, 200, 4, rho, d, 30.0 if number else 1.0)
-    assert task.start_reach is not None
-    assert task.start_reach.reach(rho) == reach
-    spec = task.optimizer.with_plan(updates, known, task.reach, task.start_reach)
+    assert task.reach_from_start is not None
+    assert task.reach_from_start.reach_for(rho) == reach
+    spec = task.optimizer.with_plan(updates, known, task.reach, task.reach_from_start)
     assert spec.c == planned_rate(reach, updates, known.length, known.noise_energy)
     own = msgspec.structs.replace(task.optimizer, reach=7.0)
-    assert own.with_plan(updates, known, task.reach, task.start_reach).c == planned_rate(
+    assert own.with_plan(updates, known, task.reach, task.reach_from_start).c == planned_rate(
         7.0, updates, known.length, known.noise_energy
     )
     unsure = make_task(start=make_start(labels, norm=norm, distance=None), **changes)
-    assert unsure.start_reach is None
+    assert unsure.reach_from_start is None
     moved = [
         each.make_optimizer().update(
             each.make_optimizer().init(np.zeros(d)), np.zeros(d), np.ones(d) / d, 0

@@ -42,7 +42,7 @@ BYTES: Any = b"x"
 def test_too_many_check_ins_are_warned_of() -> None:
     def warning(checkins: int) -> str:
         privacy: dict[str, Any] = {"privacy__mechanism": "direction", "privacy__epsilon": 4.0}
-        return str(make_task(collection__checkins=checkins, **privacy).too_many_checkins or "")
+        return str(make_task(collection__checkins=checkins, **privacy).checkins_warning or "")
 
     assert warning(40) == ""
     assert "4 is divided by 80 check-ins, which leaves 0.05 for each" in warning(80)

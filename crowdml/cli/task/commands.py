@@ -48,7 +48,7 @@ def create(
             f"WARNING: this task is NOT PRIVATE. {promise.sentences['not_private']} Participants "
             "must accept that before they join."
         )
-    for warning in filter(None, (task.liars, task.too_many_checkins)):
+    for warning in filter(None, (task.liar_warning, task.checkins_warning)):
         print_lines(f"WARNING: {warning}")
     if "readings" in promise.sentences:
         print_lines(f"{promise.sentences['readings']} To lower it, raise features.sensor.every.")

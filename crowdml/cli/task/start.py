@@ -55,7 +55,7 @@ def about_start(task: "Task") -> list[str]:
             "The start is public from now on. It depends on the people of the pilot, whom this "
             "task's promise does not protect."
         )
-    if task.start_reach is None and task.optimizer.planned and task.optimizer.reach is None:
+    if task.reach_from_start is None and task.optimizer.planned and task.optimizer.reach is None:
         lines.append(
             "The start does not state its own uncertainty, so the task uses the default reach."
         )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from crowdml.portal.pictures import Hiding, Slider, hiding, sliders
 from crowdml.portal.words import plain, say
-from crowdml.protocol import LEVELS, Promise, Task, Terms, terms_hash
+from crowdml.protocol import PRIVACY_LEVELS, Promise, Task, Terms, terms_hash
 from crowdml.server.log import Learner
 
 MAIL = re.compile(r"[^\s@:/?]+@[^\s@:/?]+\.[^\s@:/?]+")
@@ -43,7 +43,7 @@ class Description:
     @property
     def levels(self) -> list[tuple[float, str]]:
         """Return the largest ε and the name of each level; above the last, nothing is private."""
-        return [(level.most, say(level.pill)) for level in LEVELS[:-1]]
+        return [(level.most, say(level.pill)) for level in PRIVACY_LEVELS[:-1]]
 
     def spoken(self, epsilon: float) -> str:
         """Write an ε for people who hear a slider instead of seeing it: “4: Moderate privacy”."""

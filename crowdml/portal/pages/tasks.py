@@ -34,8 +34,8 @@ from crowdml.portal.words import (
     what_is_wrong,
 )
 from crowdml.protocol import (
-    LEVELS,
     MECHANISMS,
+    PRIVACY_LEVELS,
     USUAL_MECHANISM,
     CollectionSpec,
     Features,
@@ -156,7 +156,9 @@ async def card_file(request: Request) -> Response:
 
 
 async def privacy(request: Request) -> Response:
-    return render(request, "privacy.html", cache="no-cache", levels=LEVELS, usual=USUAL.promise)
+    return render(
+        request, "privacy.html", cache="no-cache", levels=PRIVACY_LEVELS, usual=USUAL.promise
+    )
 
 
 def numbers_of(request: Request) -> TaskNumbers:

@@ -105,7 +105,7 @@ def _readings(terms: Terms, rng: np.random.Generator, k: int) -> Array | None:
     swing = 0.02 + 0.25 * (k % max(terms.n_classes, 2))
     wave = np.sin(2 * np.pi * 0.09 * sensor.rate * time + rng.uniform(0, 2 * np.pi))
     noise = rng.normal(scale=0.02, size=sensor.window)
-    return np.asarray(np.abs(sensor.registered.level * (1 + swing * wave + noise)))
+    return np.asarray(np.abs(sensor.registered.typical_reading * (1 + swing * wave + noise)))
 
 
 def _features(terms: Terms, window: Array | None, rng: np.random.Generator) -> Array:

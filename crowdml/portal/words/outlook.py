@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crowdml.learning import error_now
+from crowdml.learning import current_error
 from crowdml.portal.words.language import say
 from crowdml.portal.words.performance import Performance, TaskNumbers
 from crowdml.portal.words.plain import count, count_of
@@ -48,7 +48,7 @@ def expected_margin(task: Task, checkins: int) -> float | None:
     rows = np.zeros((len(reports), 5))
     rows[:, 0], rows[:, 1] = reports * (checkins / len(reports)), reports
     rows[:, 2:] = predictions * each / 2, predictions * each, each
-    found = error_now(rows, checkins, mechanism.error_variance, expected=True)
+    found = current_error(rows, checkins, mechanism.error_variance, expected=True)
     return None if found is None or found.margin >= VAGUE_MARGIN else found.margin
 
 

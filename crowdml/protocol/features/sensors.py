@@ -11,14 +11,14 @@ class SensorKind(NamedTuple):
     Args:
         words: What is read, for people who choose a sensor and for people who read a task.
         consent: What a participant's browser reads, as the beginning of a sentence.
-        level: A typical reading, for the made-up readings of an example.
+        typical_reading: A typical reading, for the made-up readings of an example.
         first_bin: The weight of bin 0 of a spectrum where the owner's form says nothing.
         typed_in: Whether participants enter numbers, so that there are no readings.
     """
 
     words: Phrase
     consent: Phrase
-    level: float = 1.0
+    typical_reading: float = 1.0
     first_bin: float = 1.0
     typed_in: bool = False
 
@@ -27,16 +27,18 @@ SENSORS = {
     "motion": SensorKind(
         Phrase("the accelerometer"),
         Phrase("This browser reads the accelerometer"),
-        level=9.81,
+        typical_reading=9.81,
         first_bin=0.1,  # bin 0 is mostly gravity
     ),
     "sound": SensorKind(
         Phrase("the microphone's level (no sound is kept)"),
         Phrase("This browser reads how loud the microphone is and keeps no sound"),
-        level=0.2,
+        typical_reading=0.2,
     ),
     "light": SensorKind(
-        Phrase("the light sensor"), Phrase("This browser reads the light sensor"), level=300.0
+        Phrase("the light sensor"),
+        Phrase("This browser reads the light sensor"),
+        typical_reading=300.0,
     ),
     "speed": SensorKind(
         Phrase("the speed from the location service (no place is kept)"),

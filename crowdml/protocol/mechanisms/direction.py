@@ -103,7 +103,7 @@ def _some_are_not_the_closest(directions: int, closest: int) -> Iterator[Mistake
 # Sentences
 
 
-def _sends(promise: "Promise") -> Iterator[tuple[str, Phrase]]:
+def _sending_sentences(promise: "Promise") -> Iterator[tuple[str, Phrase]]:
     if len(promise.roles) > 1:
         yield "rule", Phrase("A public rule, not your device, decides what a check-in sends.")
     for share in promise.roles:
@@ -179,7 +179,7 @@ DIRECTION = MechanismKind(
     event=DirectionEvent,
     unit=Unit.CHECKIN,
     words="protects the whole person: a check-in is one small number, partly random",
-    sends=_sends,
+    sending_sentences=_sending_sentences,
     options=frozenset(
         {
             "privacy.directions",
@@ -189,7 +189,7 @@ DIRECTION = MechanismKind(
         }
     ),
     trials=200_000,
-    lied=(0.007, 0.01),
+    errors_without_and_with_liars=(0.007, 0.01),
     one_file=True,
     task_rules=(_a_direction_hides, _a_window_holds_enough),
     terms_rules=(_some_are_not_the_closest, _a_direction_hides),

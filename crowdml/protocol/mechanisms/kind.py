@@ -15,7 +15,7 @@ from crowdml.protocol.review import FieldRule, KindsByField
 if TYPE_CHECKING:
     from crowdml.protocol.promise import Promise
 
-MANY = 250
+REACH_PARAMETERS = 250
 """Parameters of a classifier from which on D does not grow with their number."""
 
 SMALLEST_EPSILON, LARGEST_EPSILON = 1e-6, 1e6
@@ -36,7 +36,7 @@ class WantedPrivacy(NamedTuple):
         has_labels: Whether samples have labels, which can be counted.
         heldout: Whether samples are set aside for counting errors.
         checkins: K.
-        alone: Whether only the gradient is sent, as in a simulation.
+        gradient_only: Whether only the gradient is sent, as in a simulation.
     """
 
     epsilon: float
@@ -47,7 +47,7 @@ class WantedPrivacy(NamedTuple):
     has_labels: bool = True
     heldout: bool = False
     checkins: int = 1
-    alone: bool = False
+    gradient_only: bool = False
 
     def at(self, epsilon: float) -> "WantedPrivacy":
         """Return the same shares of another ε.
@@ -157,15 +157,16 @@ class MechanismKind:
         event: What the ledger keeps of a check-in, a struct with a tag.
         unit: Whom it protects.
         words: Whom it protects and how, for people who choose one.
-        sends: What a check-in sends and how it is hidden, as sentences of the promise with their
-            names: see `LEAVES` in sentences.py.
+        sending_sentences: What a check-in sends and how it is hidden, as sentences of the promise
+            with their names: see `SENDING_SENTENCES` in sentences.py.
         options: The fields of a task file that this mechanism has, and not every mechanism.
         trials: The check-ins of an audit: as many as take a few minutes.
         clip: S for a sample's gradient where a task gives none, in units of the target's scale.
         reach: D of the planned rate, for classifiers of many parameters and for numbers, in the
-            same units: see `reach_of`.
-        lied: The error on the activity data without liars, and where one device in ten lies in the
-            worst way (experiments/poisoning); None where nobody has measured it.
+            same units: see `default_reach`.
+        errors_without_and_with_liars: The error on the activity data without liars, and where one
+            device in ten lies in the worst way (experiments/poisoning); None where nobody has
+            measured it.
         needs: What must be installed besides.
         one_file: Whether the device in one file knows it.
         task_rules: Rules about several fields of a task file.
@@ -177,12 +178,12 @@ class MechanismKind:
     event: type[CheckinEvent]
     unit: Unit
     words: str
-    sends: Callable[["Promise"], Iterator[tuple[str, Phrase]]]
+    sending_sentences: Callable[["Promise"], Iterator[tuple[str, Phrase]]]
     options: frozenset[str]
     trials: int
     clip: float = math.inf
     reach: tuple[float, float] = (40.0, 5.0)
-    lied: tuple[float, float] | None = None
+    errors_without_and_with_liars: tuple[float, float] | None = None
     needs: NeededExtra | None = None
     one_file: bool = False
     task_rules: tuple[FieldRule, ...] = ()
@@ -192,7 +193,7 @@ class MechanismKind:
     def name(self) -> str:
         return tag_of(self.terms)
 
-    def reach_of(self, model: Model, scale: float) -> float:
+    def default_reach(self, model: Model, scale: float) -> float:
         """Return the default D: for d < 250 parameters of a classifier, √(d/250) of the usual D.
 
         Each of the d numbers has about the same way to go, so w as a whole goes √d times as far.
@@ -201,9 +202,9 @@ class MechanismKind:
         labels, numbers = self.reach
         if not model.n_classes:
             return numbers * scale
-        return labels * math.sqrt(min(1.0, model.size / MANY))
+        return labels * math.sqrt(min(1.0, model.size / REACH_PARAMETERS))
 
-    def clip_of(
+    def clip_or_default(
         self, said: float | None, model: Model, scale: float, planned: bool
     ) -> float | None:
         """Return S as given, or as it suits the planned rate; at most the model's own bound.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from crowdml.protocol.promise import Promise
 
 
-def _sends(promise: "Promise") -> Iterator[tuple[str, Phrase]]:
+def _sending_sentences(promise: "Promise") -> Iterator[tuple[str, Phrase]]:
     yield "numbers", _numbers(promise)
     yield "hides", _hides(promise)
 
@@ -59,13 +59,13 @@ LAPLACE_NOISE = MechanismKind(
     event=NoiseEvent,
     unit=Unit.SAMPLE,
     words="protects each sample: Laplace noise on averages of many samples, as in the paper",
-    sends=_sends,
+    sending_sentences=_sending_sentences,
     options=OPTIONS,
     trials=40_000,
     clip=0.2,
     # Rows of length 1 in L1 are several times shorter in L2, so w has to go further.
     reach=(400.0, 20.0),
-    lied=(0.013, 0.59),
+    errors_without_and_with_liars=(0.013, 0.59),
     needs=OPENDP,
     task_rules=(parts_have_a_use, epsilon_is_enough(LaplaceTerms)),
     terms_rules=(label_counts_have_their_level("privacy.epsilon_y"),),
@@ -77,12 +77,12 @@ GAUSSIAN_NOISE = MechanismKind(
     event=NoiseEvent,
     unit=Unit.SAMPLE,
     words="protects each sample: Gaussian noise on averages of many samples",
-    sends=_sends,
+    sending_sentences=_sending_sentences,
     options=OPTIONS | {"privacy.delta"},
     trials=100_000,
     clip=0.1,
     reach=(60.0, 5.0),
-    lied=(0.012, 0.68),
+    errors_without_and_with_liars=(0.012, 0.68),
     needs=OPENDP,
     task_rules=(parts_have_a_use, epsilon_is_enough(GaussianTerms)),
     terms_rules=(label_counts_have_their_level("privacy.rho_y"),),

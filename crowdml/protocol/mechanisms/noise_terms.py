@@ -19,7 +19,7 @@ from crowdml.protocol.numbers_in_words import four_digits_up
 
 SMALLEST_LEVEL = 1e-9
 DELTA = 1e-6
-SHARE = 0.05
+COUNT_SHARE = 0.05
 """The share of ε for each count, where a task does not say: counts are for monitoring only."""
 
 NoiseLevel: TypeAlias = (
@@ -34,13 +34,13 @@ LabelLevel: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=LARGEST_EPSILON)]
 def levels_of(wanted: WantedPrivacy) -> NoiseLevels:
     """Split ε; errors counted on held-out samples cost the gradient nothing."""
     total = wanted.epsilon
-    if wanted.alone:
+    if wanted.gradient_only:
         return NoiseLevels(total, math.inf, math.inf if wanted.has_labels else 0.0)
     if math.isinf(total):
         return NoiseLevels(total, total, total if wanted.has_labels else 0.0)
-    labels = (wanted.labels or SHARE * total) if wanted.has_labels else 0.0
+    labels = (wanted.labels or COUNT_SHARE * total) if wanted.has_labels else 0.0
     rest = total - labels
-    errors = wanted.errors or (rest if wanted.heldout else SHARE * total)
+    errors = wanted.errors or (rest if wanted.heldout else COUNT_SHARE * total)
     return NoiseLevels(rest if wanted.heldout else rest - errors, errors, labels)
 
 

@@ -5,7 +5,7 @@ a sentence for people, and a line in docs/tasks.md.
 """
 
 from crowdml.protocol.task.editing import EDITABLE, edited_task
-from crowdml.protocol.task.start_file import StartFile
+from crowdml.protocol.task.start_check import StartLike
 from crowdml.protocol.task.task import Task
 from crowdml.protocol.task.task_file import (
     COUNTERS,
@@ -25,7 +25,7 @@ __all__ = [
     "TASK_HEAD",
     "CollectionSpec",
     "OptimizerSpec",
-    "StartFile",
+    "StartLike",
     "Task",
     "TaskFile",
     "TomlValue",

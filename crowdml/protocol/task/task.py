@@ -12,11 +12,11 @@ from crowdml.privacy import Role, Unit
 from crowdml.protocol.mechanisms import MECHANISMS, USUAL_MECHANISM, WantedPrivacy, kind_in
 from crowdml.protocol.review import FieldRule, read, read_open
 from crowdml.protocol.rules import RULES
-from crowdml.protocol.start import StartReach, StartSpec
-from crowdml.protocol.task.start_file import StartFile, place_start
+from crowdml.protocol.start import ReachFromStart, StartSpec
+from crowdml.protocol.task.start_check import StartLike, split_start
 from crowdml.protocol.task.task_file import (
     BOM,
-    FILE,
+    TASK_FILE,
     Enrolment,
     OptimizerSpec,
     Stop,
@@ -29,17 +29,17 @@ from crowdml.protocol.wording import shown
 from crowdml.tables import check_kind
 from crowdml.types import Array
 
-T_MAX = 1_000_000
+DEFAULT_T_MAX = 1_000_000
 """Check-ins after which a task ends, where it does not say."""
 
-USUAL_PACE = 60.0
+DEFAULT_PACE = 60.0
 """The most check-ins a minute of one device, where neither the task nor a sensor sets a limit."""
 
-WRECKED = 0.1
+WRECKED_ERROR = 0.1
 """An error on the activity data, of which 0.02 is good, at which a model is of no use."""
 
 
-FAINT = 0.1
+FAINT_EPSILON = 0.1
 """An ε of one check-in below which its answer is nearly a toss of a coin."""
 
 
@@ -62,41 +62,42 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def t_max(self) -> int:
         """Return T_max, the number of check-ins after which the task ends."""
-        return self.stop.updates or T_MAX
+        return self.stop.updates or DEFAULT_T_MAX
 
     @property
     def checkins_per_minute(self) -> float:
         """Return the limit for one device: as set, or twice what its sensor can honestly give."""
         said, sensor = self.enrolment.checkins_per_minute, self.terms.features.sensor
         if said is not None or sensor is None or sensor.registered.typed_in or not sensor.every:
-            return USUAL_PACE if said is None else said
-        return min(USUAL_PACE, 2 * 60 / (sensor.every * self.terms.collection.batch))
+            return DEFAULT_PACE if said is None else said
+        return min(DEFAULT_PACE, 2 * 60 / (sensor.every * self.terms.collection.batch))
 
     @property
-    def liars(self) -> Phrase | None:
+    def liar_warning(self) -> Phrase | None:
         """Warn an owner who lets anyone join where one liar in ten ruins the model."""
-        kind, usual = self.terms.kind, MECHANISMS[USUAL_MECHANISM].lied
-        if self.enrolment.mode != "open" or kind.lied is None or usual is None:
-            return None
-        if kind.lied[1] < WRECKED:
+        own, usual = (
+            kind.errors_without_and_with_liars
+            for kind in (self.terms.kind, MECHANISMS[USUAL_MECHANISM])
+        )
+        if self.enrolment.mode != "open" or own is None or usual is None or own[1] < WRECKED_ERROR:
             return None
         return Phrase(
             "Anyone may join this task, and {mechanism} noise does not withstand liars: when one "
             "device in ten lied, the error on activity data rose from {honest} to {lied}, and with "
             "{usual} only from {usual_honest} to {usual_lied}; ask for invites, or choose {usual}.",
-            mechanism=kind.name,
-            honest=kind.lied[0],
-            lied=kind.lied[1],
+            mechanism=self.terms.kind.name,
+            honest=own[0],
+            lied=own[1],
             usual=USUAL_MECHANISM,
             usual_honest=usual[0],
             usual_lied=usual[1],
         )
 
     @property
-    def too_many_checkins(self) -> Phrase | None:
+    def checkins_warning(self) -> Phrase | None:
         """Warn the owner if K is so large that each check-in has too small an ε to be useful."""
         checkins, each = self.terms.collection.checkins, self.terms.loss.total
-        if self.terms.mechanism().unit is not Unit.CHECKIN or not checkins or each >= FAINT:
+        if self.terms.mechanism().unit is not Unit.CHECKIN or not checkins or each >= FAINT_EPSILON:
             return None
         epsilon = each * checkins
         return Phrase(
@@ -105,8 +106,8 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             epsilon=epsilon,
             checkins=checkins,
             each=each,
-            least=FAINT,
-            most=max(1, math.floor(epsilon / FAINT * (1 + 1e-9))),
+            least=FAINT_EPSILON,
+            most=max(1, math.floor(epsilon / FAINT_EPSILON * (1 + 1e-9))),
         )
 
     @property
@@ -118,16 +119,16 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def reach(self) -> float:
         """Return D, where neither the optimizer nor a start says how far w is expected to go."""
-        return self.terms.kind.reach_of(self.terms.make_model(), self.terms.target.scale)
+        return self.terms.kind.default_reach(self.terms.make_model(), self.terms.target.scale)
 
     @property
-    def start_reach(self) -> StartReach | None:
+    def reach_from_start(self) -> ReachFromStart | None:
         """Return what decides D from the task's start; None if no start has a known uncertainty."""
         start, terms = self.start, self.terms.model.start
         if not start or not terms or start.distance is None or terms.rows is None:
             return None
         size, scale = self.terms.make_model().size, self.terms.target.scale
-        return StartReach(start.distance, terms.rows, terms.people, size, scale)
+        return ReachFromStart(start.distance, terms.rows, terms.people, size, scale)
 
     @property
     def w0(self) -> Array | None:
@@ -146,7 +147,7 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Make the optimizer, and derive what the task leaves open from public numbers."""
         updates = self.t_max * self.terms.collection.roles.share(Role.TRAIN)
         known = self.terms.mechanism()
-        spec = self.optimizer.with_plan(updates, known, self.reach, self.start_reach)
+        spec = self.optimizer.with_plan(updates, known, self.reach, self.reach_from_start)
         return spec.make(self.terms.model.radius)
 
     @classmethod
@@ -155,7 +156,7 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return msgspec.json.decode(document, type=cls, dec_hook=read_open)
 
     @classmethod
-    def from_toml(cls, text: str, *rules: FieldRule, start: StartFile | None = None) -> "Task":
+    def from_toml(cls, text: str, *rules: FieldRule, start: StartLike | None = None) -> "Task":
         """Parse a task file; `InvalidTask` has every wrong field, also by these further rules.
 
         `start` is what the caller has read from the place that `model.start` names.
@@ -165,10 +166,12 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             document = with_derived(tomllib.loads(text.removeprefix(BOM), parse_float=_finite))
         except (ValueError, RecursionError) as error:
             must = Phrase("must be valid TOML: {why}", why=str(error))
-            raise InvalidTask(Mistake(FILE, must)) from error
+            raise InvalidTask(Mistake(TASK_FILE, must)) from error
         kind = kind_in(document)
         own = kind.task_rules if kind else ()
-        return _task(read(document, TaskFile, FILE, (*RULES, *TASK_RULES, *own, *rules)), start)
+        return _task(
+            read(document, TaskFile, TASK_FILE, (*RULES, *TASK_RULES, *own, *rules)), start
+        )
 
 
 def _finite(text: str) -> float:
@@ -179,7 +182,7 @@ def _finite(text: str) -> float:
     return value
 
 
-def _task(file: TaskFile, start: StartFile | None) -> Task:
+def _task(file: TaskFile, start: StartLike | None) -> Task:
     n_classes, spec = len(file.target.labels), file.privacy
     collection = file.collection.terms(spec.mechanism, n_classes)
     wanted = WantedPrivacy(
@@ -194,7 +197,7 @@ def _task(file: TaskFile, start: StartFile | None) -> Task:
     )
     kind = MECHANISMS[spec.mechanism]
     model = make_model(file.model, file.features.count, n_classes)
-    clip = kind.clip_of(file.model.clip, model, file.target.scale, file.optimizer.planned)
+    clip = kind.clip_or_default(file.model.clip, model, file.target.scale, file.optimizer.planned)
     terms = Terms(
         task=file.name,
         owner=file.owner,
@@ -209,7 +212,7 @@ def _task(file: TaskFile, start: StartFile | None) -> Task:
     )
     kept = None
     if start is not None:
-        said, kept = place_start(start, terms, file.model.pilot)
+        said, kept = split_start(start, terms, file.model.pilot)
         with_start = msgspec.structs.replace(terms.model, start=said)
         terms = msgspec.structs.replace(terms, model=with_start)
     elif file.model.start is not None:

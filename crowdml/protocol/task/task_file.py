@@ -16,8 +16,8 @@ from crowdml.protocol.mechanisms import (
     USUAL_MECHANISM,
     Epsilon,
 )
-from crowdml.protocol.names import TaskName
-from crowdml.protocol.start import StartReach
+from crowdml.protocol.start import ReachFromStart
+from crowdml.protocol.task_name import TaskName
 from crowdml.protocol.terms import (
     CheckinShare,
     CollectionTerms,
@@ -31,7 +31,7 @@ from crowdml.protocol.wording import number
 
 OptimizerName: TypeAlias = Annotated[str, msgspec.Meta(extra={"names": OPTIMIZERS})]
 RateName: TypeAlias = Annotated[str, msgspec.Meta(extra={"names": RATES})]
-FILE = "the task file"
+TASK_FILE = "the task file"
 BOM = "\ufeff"
 """What some editors put before the first character of a file."""
 EVALUATORS, COUNTERS = 0.15, 0.05
@@ -118,7 +118,7 @@ class OptimizerSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         updates: float,
         known: Mechanism | StandIn,
         reach: float,
-        start: StartReach | None = None,
+        start: ReachFromStart | None = None,
     ) -> "OptimizerSpec":
         """Return the optimizer with a planned c and its averaging written out, for T updates.
 
@@ -129,7 +129,7 @@ class OptimizerSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return self
         ratio = signal_ratio(updates, known.length, known.noise_energy)
         heard = min(1.0, ratio)
-        reach = reach * math.sqrt(heard) if start is None else start.reach(ratio)
+        reach = reach * math.sqrt(heard) if start is None else start.reach_for(ratio)
         return msgspec.structs.replace(
             self,
             rate="planned",

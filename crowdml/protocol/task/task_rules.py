@@ -34,7 +34,7 @@ def _gradients_are_bounded(
         return
     model = make_model(ModelTerms(kind), count, len(labels))
     planned = OptimizerSpec(*optimizer).planned
-    if MECHANISMS[mechanism].clip_of(clip, model, scale, planned) == math.inf:
+    if MECHANISMS[mechanism].clip_or_default(clip, model, scale, planned) == math.inf:
         must = Phrase(
             "must be given for {kind}, whose gradients have no bound of their own", kind=kind
         )

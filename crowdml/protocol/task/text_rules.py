@@ -9,12 +9,14 @@ from crowdml.phrase import Phrase
 from crowdml.protocol.review import FieldRule
 from crowdml.protocol.wording import shown
 
-LINES = ("title", "owner", "contact")
-TEXTS = ("objective", "purpose", "sensors")
-OPTIONAL = ("features.description", "target.description", "model.pilot")
-NAMES = ("features.names", "features.sensor.fields", "target.labels")
+LINE_FIELDS = ("title", "owner", "contact")
+TEXT_FIELDS = ("objective", "purpose", "sensors")
+OPTIONAL_FIELDS = ("features.description", "target.description", "model.pilot")
+NAME_FIELDS = ("features.names", "features.sensor.fields", "target.labels")
 
-DIRECTION = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+BIDI_CONTROLS = frozenset(
+    "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+)
 INVISIBLE = frozenset("\u200b\u2028\u2029\u2060\ufeff")
 TextCheck: TypeAlias = Callable[[str, str], Iterator[Mistake]]
 LAYOUT = frozenset("\n\t")
@@ -33,7 +35,7 @@ def _line(field: str, text: str) -> Iterator[Mistake]:
 def _plain(field: str, text: str, allowed: frozenset[str] = frozenset()) -> Iterator[Mistake]:
     """Reject characters that control a terminal or a page and could hide what people agree to."""
     for each in text:
-        if (_controls(each) and each not in allowed) or each in DIRECTION | INVISIBLE:
+        if (_controls(each) and each not in allowed) or each in BIDI_CONTROLS | INVISIBLE:
             must = Phrase("must not have control characters or marks of direction")
             yield Mistake(field, must, shown(text))
             return
@@ -95,9 +97,9 @@ def _about_names(field: str) -> FieldRule:
 
 
 TEXT_RULES = (
-    *(_about(field, _line) for field in LINES),
-    *(_about(field, _text) for field in TEXTS),
-    *(_about(field, _if_given(_text)) for field in OPTIONAL),
+    *(_about(field, _line) for field in LINE_FIELDS),
+    *(_about(field, _text) for field in TEXT_FIELDS),
+    *(_about(field, _if_given(_text)) for field in OPTIONAL_FIELDS),
     _about("target.unit", _if_given(_line)),
-    *map(_about_names, NAMES),
+    *map(_about_names, NAME_FIELDS),
 )

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 from crowdml.errors import InvalidTask, Mistake
 from crowdml.phrase import Phrase
 from crowdml.protocol.mechanisms import MECHANISMS
-from crowdml.protocol.task.task_file import BOM, FILE
+from crowdml.protocol.task.task_file import BOM, TASK_FILE
 from crowdml.protocol.wording import shown
 
 BY_HAND = {f"optimizer.{name}" for name in ("kind", "rate", "c", "averaging", "reach")}
@@ -36,7 +36,7 @@ def set_fields(text: str, values: Mapping[str, TomlValue | None]) -> str:
         document = tomlkit.parse(text.removeprefix(BOM).replace("\r\n", "\n"))
     except (ValueError, RecursionError, tomlkit.exceptions.TOMLKitError) as error:
         must = Phrase("must be valid TOML: {why}", why=str(error))
-        raise InvalidTask(Mistake(FILE, must)) from error
+        raise InvalidTask(Mistake(TASK_FILE, must)) from error
     for place, value in values.items():
         _set(document, place, value)
     return tomlkit.dumps(document).replace("\n", newline)

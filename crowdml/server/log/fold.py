@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from crowdml.learning import CheckinStep, Evidence, LearningState, Reports, Totals, error_now
+from crowdml.learning import CheckinStep, Evidence, LearningState, Reports, Totals, current_error
 from crowdml.optim import read_state
 from crowdml.privacy import CheckinKey, Unit
 from crowdml.protocol import Estimate, State, Task
@@ -80,7 +80,7 @@ class Fold:
     def error(self) -> Estimate | None:
         """Return the error of the exported model at this version."""
         reports = self.learning.reports.clustered
-        return error_now(reports, self.version, self.mechanism.error_variance)
+        return current_error(reports, self.version, self.mechanism.error_variance)
 
     @property
     def state(self) -> State:

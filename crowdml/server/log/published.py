@@ -5,7 +5,7 @@ from functools import cached_property
 
 import msgspec
 
-from crowdml.learning import Reports, Totals, error_now, label_estimates
+from crowdml.learning import Reports, Totals, current_error, label_estimates
 from crowdml.privacy import Mechanism, Role
 from crowdml.protocol import (
     Checkout,
@@ -123,7 +123,7 @@ class Published:
     @cached_property
     def error(self) -> Estimate | None:
         """Return the error of the current exported model."""
-        return error_now(self.reports.clustered, self.version, self.mechanism.error_variance)
+        return current_error(self.reports.clustered, self.version, self.mechanism.error_variance)
 
     def statistics(self, devices: int, now: float) -> Statistics:
         """Return the statistics of this version, at a time in seconds since 1970.

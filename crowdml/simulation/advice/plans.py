@@ -71,7 +71,7 @@ def task_of_variant(task: Task, devices: int, variant: TaskVariant) -> Task:
     spec = CollectionSpec(
         variant.batch, checkins=variant.checkins, **{name: getattr(own, name) for name in kept}
     )
-    clip = kind.clip_of(None, terms.make_model(), terms.target.scale, planned=True)
+    clip = kind.clip_or_default(None, terms.make_model(), terms.target.scale, planned=True)
     model = msgspec.structs.replace(terms.model, clip=clip)
     collection = spec.terms(variant.mechanism, terms.n_classes)
     privacy = kind.terms.of(

@@ -36,7 +36,7 @@ export const DIRECTION = {
     return new DirectionMechanism({ ...given, epsilon: privacy.epsilon / checkins });
   },
 
-  *sends(promise) {
+  *sendingSentences(promise) {
     const { roles } = promise;
     if (roles.length > 1) {
       yield ["rule", phrase("A public rule, not your device, decides what a check-in sends.")];

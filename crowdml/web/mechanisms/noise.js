@@ -23,9 +23,9 @@ const SHOWN_NUMBERS = 6;
 /** @param {NoiseEvent} event */
 const samplesOf = ({ nTraining, nHeldout }) => nTraining + nHeldout;
 
-/** @type {Pick<MechanismKind<any, NoiseEvent, NoisePayload, NoiseTruth>, "sends" | "event">} */
+/** @type {Pick<MechanismKind<any, NoiseEvent, NoisePayload, NoiseTruth>, "sendingSentences" | "event">} */
 const NOISE = {
-  *sends({ numbers: n, hasLabels, exact, level, weak }) {
+  *sendingSentences({ numbers: n, hasLabels, exact, level, weak }) {
     yield [
       "numbers",
       hasLabels

@@ -87,9 +87,9 @@ function showLoss(terms, checkins) {
   if (promise.exact) return;
   showLevel("lose-level", promise);
   put("checkins-epsilon", `ε = ${epsilon(promise.epsilon)}`);
-  putAll("leaves-short", promise.leavesInShort);
+  putAll("leaves-short", promise.sendingInShort);
   putAll("leaves-said", promise.whatLeaves);
-  putAll("lose-short", promise.lostInShort);
+  putAll("lose-short", promise.lossInShort);
   putAll("lose-said", promise.whatIsLost);
   const seconds = secondsPerCheckin(terms);
   if (seconds && document.getElementById("time-in-all")) {

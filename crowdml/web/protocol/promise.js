@@ -3,9 +3,9 @@
 import { phrase } from "../phrase.js";
 import { Loss, PRIVATE_UP_TO, SLACK } from "../privacy/loss.js";
 import { certaintyOfLoss } from "./numbers_in_words.js";
-import { LEAVES, LOST, LOST_IN_SHORT, sentencesOf } from "./sentences.js";
+import { SENDING_SENTENCES, LOSS_SENTENCES, SHORT_LOSS_SENTENCES, sentencesOf } from "./sentences.js";
 
-/** @import { Level, Phrase, Terms } from "../types.js" */
+/** @import { PrivacyLevel, Phrase, Terms } from "../types.js" */
 
 /** The most check-ins of a device, where neither the terms nor the participant set a number. */
 const USUAL_CHECKINS = 20;
@@ -17,15 +17,15 @@ const MORE_OFTEN = 10;
 /** Above this ε, a guess can become nearly certain. */
 const WEAK_FROM = 4;
 
-/** @type {Level[]} */
-const LEVELS = [
+/** @type {PrivacyLevel[]} */
+const PRIVACY_LEVELS = [
   { most: 0.1, key: "very-strong", pill: phrase("Very strong privacy"), word: phrase("very strong") },
   { most: 1, key: "strong", pill: phrase("Strong privacy"), word: phrase("strong") },
   { most: 4, key: "moderate", pill: phrase("Moderate privacy"), word: phrase("moderate") },
   { most: 10, key: "weak", pill: phrase("Weak privacy"), word: phrase("weak") },
   { most: PRIVATE_UP_TO, key: "very-weak", pill: phrase("Very weak privacy"), word: phrase("very weak") },
 ];
-/** @type {Level} */
+/** @type {PrivacyLevel} */
 const NOT_PRIVATE = { most: Infinity, key: "none", pill: phrase("Not private"), word: phrase("not private") };
 
 /**
@@ -109,7 +109,7 @@ export class PrivacyPromise {
   }
 
   get level() {
-    return LEVELS.find(({ most }) => this.epsilon <= most * (1 + SLACK)) ?? NOT_PRIVATE;
+    return PRIVACY_LEVELS.find(({ most }) => this.epsilon <= most * (1 + SLACK)) ?? NOT_PRIVATE;
   }
 
   get weak() {
@@ -126,21 +126,21 @@ export class PrivacyPromise {
   }
 
   get whatLeaves() {
-    return this.#named(LEAVES);
+    return this.#named(SENDING_SENTENCES);
   }
 
   get whatIsLost() {
-    return this.#named(LOST);
+    return this.#named(LOSS_SENTENCES);
   }
 
   /** The sentences of `whatLeaves` by which a reader decides; the others add the details. */
-  get leavesInShort() {
+  get sendingInShort() {
     return this.#named(["stays", "answer", "hides"]);
   }
 
   /** The sentences of `whatIsLost` by which a reader decides. */
-  get lostInShort() {
-    return this.#named(LOST_IN_SHORT);
+  get lossInShort() {
+    return this.#named(SHORT_LOSS_SENTENCES);
   }
 
   /** @param {readonly string[]} names */

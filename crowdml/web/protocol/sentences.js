@@ -8,10 +8,10 @@ import { atMostTimes, countOf, fourDigitsUp } from "./numbers_in_words.js";
 /** @import { Phrase, PrivacyPromise } from "../types.js" */
 
 /** Which sentences answer which question, in reading order. */
-export const LEAVES = ["stays", "often", "rule", "train", "evaluate", "count", "numbers", "hides"];
-export const LOST = ["epsilon", "readings", "loss", "less", "single", "delta", "common"];
+export const SENDING_SENTENCES = ["stays", "often", "rule", "train", "evaluate", "count", "numbers", "hides"];
+export const LOSS_SENTENCES = ["epsilon", "readings", "loss", "less", "single", "delta", "common"];
 /** The sentences among them that give the short answer. */
-export const LOST_IN_SHORT = ["loss", "delta", "common"];
+export const SHORT_LOSS_SENTENCES = ["loss", "delta", "common"];
 
 const WHOM = {
   person: phrase("a person"),
@@ -25,7 +25,7 @@ export function* sentencesOf(promise) {
   if (!promise.private) yield ["not_private", notPrivate(promise)];
   yield ["stays", stays(promise)];
   yield ["often", often(n)];
-  yield* kindOf(promise.mechanism).sends(promise);
+  yield* kindOf(promise.mechanism).sendingSentences(promise);
   yield ["epsilon", epsilon(promise)];
   if (shared > 1 && !exact) {
     yield [

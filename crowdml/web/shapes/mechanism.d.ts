@@ -93,8 +93,8 @@ export interface MechanismKind<
   readonly terms: R;
   /** Throws `InvalidInput` for terms that the mechanism cannot keep. */
   make(privacy: ReturnType<R>, terms: Terms, model: LinearModel): Mechanism;
-  /** The sentences that say what a check-in sends, by their names in `LEAVES`, in that order. */
-  sends(promise: PrivacyPromise): Iterable<[string, Phrase]>;
+  /** The sentences that say what a check-in sends, by their names in `SENDING_SENTENCES`, in that order. */
+  sendingSentences(promise: PrivacyPromise): Iterable<[string, Phrase]>;
   readonly event: EventKind<E, Payload, Truth>;
 }
 

@@ -20,7 +20,7 @@ export interface Estimate {
 }
 
 /** A plain word for ε. */
-export interface Level {
+export interface PrivacyLevel {
   /** The largest ε that has this level. */
   readonly most: number;
   /** The level in code and in style sheets. */

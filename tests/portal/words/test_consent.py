@@ -63,7 +63,7 @@ def test_six_answers(portal: Portal, task: Task) -> None:
     assert ("This browser reads" if here else terms.sensors) in sensed
     assert ", ".join(terms.target.labels[:8]) in sensed
     promise = terms.promise
-    short = " ".join(map(str, promise.leaves_in_short))
+    short = " ".join(map(str, promise.sending_in_short))
     assert leaves == f"{short} In full {' '.join(map(str, promise.what_leaves))}"
     assert (f"About {about.time()} with the page open" if here else "your device") in how_long
     assert lost.startswith(f"{promise.level.pill} ε = {four_digits_up(promise.epsilon)} ")

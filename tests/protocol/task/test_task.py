@@ -101,10 +101,10 @@ def test_an_owner_is_shown_what_liars_can_do(mechanism: str, mode: str) -> None:
         "privacy.mechanism": f'"{mechanism}"',
         "enrolment.mode": f'"{mode}"',
     }
-    warning = Task.from_toml(task_file(changes)).liars
+    warning = Task.from_toml(task_file(changes)).liar_warning
     assert (warning is not None) == (mode == "open" and mechanism != "direction")
     if warning is not None:
-        assert f"{MECHANISMS[mechanism].lied[1]}" in str(warning)  # type: ignore[index]
+        assert f"{MECHANISMS[mechanism].errors_without_and_with_liars[1]}" in str(warning)  # type: ignore[index]
 
 
 def test_defaults() -> None:

@@ -8,16 +8,16 @@ from crowdml.phrase import Phrase
 from crowdml.protocol.wire import NO_NEWLINE, in_own_words
 from crowdml.protocol.wording import shown
 
-NUMBERED = "|".join(f"com{k}|lpt{k}" for k in range(10))
-RESERVED = rf"(?!(?:aux|con|nul|prn|{NUMBERED})$)"
+NUMBERED_DEVICES = "|".join(f"com{k}|lpt{k}" for k in range(10))
+NO_RESERVED_NAME = rf"(?!(?:aux|con|nul|prn|{NUMBERED_DEVICES})$)"
 """Windows has devices of these names in every folder."""
 
-PATTERN = NO_NEWLINE + RESERVED + r"[a-z0-9][a-z0-9-]{0,62}$"
-RULE = Phrase(
+NAME_PATTERN = NO_NEWLINE + NO_RESERVED_NAME + r"[a-z0-9][a-z0-9-]{0,62}$"
+NAME_RULE = Phrase(
     "1 to 63 lower-case letters, digits and hyphens, with no hyphen first, and no name that "
     "Windows reserves, such as con"
 )
-TaskName: TypeAlias = Annotated[str, in_own_words(RULE, pattern=PATTERN)]
+TaskName: TypeAlias = Annotated[str, in_own_words(NAME_RULE, pattern=NAME_PATTERN)]
 
 
 def check_name(name: str) -> str:
@@ -29,11 +29,11 @@ def check_name(name: str) -> str:
 hyphens, with no hyphen first, and no name that Windows reserves, such as con, found \
 "../../etc/passwd". Ask the person who gave you the link for another.
     """
-    if not re.search(PATTERN, name):
+    if not re.search(NAME_PATTERN, name):
         words = Phrase(
             "a task's name must be {rule}, found {name}. Ask the person who gave you the "
             "link for another.",
-            rule=RULE,
+            rule=NAME_RULE,
             name=shown(name),
         )
         raise InvalidInput(words)

@@ -14,11 +14,11 @@ from crowdml.protocol.wire import encode_parameters
 from crowdml.protocol.wording import shown
 from crowdml.types import Array
 
-FIELD = "model.start"
-AGAIN = Phrase("Fit the start again with this task's settings, or change the task.")
+START_FIELD = "model.start"
+FIT_AGAIN = Phrase("Fit the start again with this task's settings, or change the task.")
 
 
-class StartFile(Protocol):
+class StartLike(Protocol):
     """Define what a task needs of a start; `crowdml.learnt.Start` explains each part."""
 
     @property
@@ -51,7 +51,7 @@ class StartFile(Protocol):
     def error_margin(self) -> float | None: ...
 
 
-def place_start(start: StartFile, terms: Terms, words: str) -> tuple[StartTerms, StartSpec]:
+def split_start(start: StartLike, terms: Terms, words: str) -> tuple[StartTerms, StartSpec]:
     """Return what the terms and the server store of a start; `InvalidTask` if it does not fit.
 
     A model with intercepts may start from a model without; its intercepts are zero then.
@@ -71,25 +71,25 @@ def place_start(start: StartFile, terms: Terms, words: str) -> tuple[StartTerms,
     return StartTerms(spec.sha256, start.rows, start.people, words), spec
 
 
-def _shape_mistakes(start: StartFile, terms: Terms) -> Iterator[Mistake]:
+def _shape_mistakes(start: StartLike, terms: Terms) -> Iterator[Mistake]:
     kind, labels = terms.model.kind, terms.target.labels
     if MODELS[start.kind].classifier != MODELS[kind].classifier:
         must = Phrase("must be of a kind like {kind}", kind=kind)
-        yield Mistake(FIELD, must, start.kind, AGAIN)
+        yield Mistake(START_FIELD, must, start.kind, FIT_AGAIN)
     if start.labels != labels:
         must = Phrase("must have the labels of target.labels, in their order: {labels}",
                       labels=", ".join(labels) or Phrase("none"))  # fmt: skip
-        yield Mistake(FIELD, must, shown(", ".join(start.labels)), AGAIN)
+        yield Mistake(START_FIELD, must, shown(", ".join(start.labels)), FIT_AGAIN)
     found = start.weights.shape[1]
     if found != terms.features.count:
         must = Phrase("must have weights for {n} features", n=terms.features.count)
-        yield Mistake(FIELD, must, found, AGAIN)
+        yield Mistake(START_FIELD, must, found, FIT_AGAIN)
     if start.intercepts is not None and start.intercepts.any() and not terms.model.intercept:
         must = Phrase("must have no intercepts where model.intercept is false")
-        yield Mistake(FIELD, must, remedy=Phrase("Set model.intercept = true."))
+        yield Mistake(START_FIELD, must, remedy=Phrase("Set model.intercept = true."))
 
 
-def _constant_mistakes(start: StartFile, terms: Terms) -> Iterator[Mistake]:
+def _constant_mistakes(start: StartLike, terms: Terms) -> Iterator[Mistake]:
     """Check that the pilot's rows were scaled as devices scale theirs."""
     features, count = terms.features, terms.features.count
     if start.names and start.names != features.column_names:
@@ -101,7 +101,7 @@ def _constant_mistakes(start: StartFile, terms: Terms) -> Iterator[Mistake]:
         must = Phrase(
             "must have the columns of features.names, in their order: {name}", name=wrong[1]
         )
-        yield Mistake(FIELD, must, shown(wrong[0]), AGAIN)
+        yield Mistake(START_FIELD, must, shown(wrong[0]), FIT_AGAIN)
     constants = {
         "center": (start.center or (0.0,) * count, features.center or (0.0,) * count),
         "scale": (start.scale, features.scale),
@@ -110,7 +110,7 @@ def _constant_mistakes(start: StartFile, terms: Terms) -> Iterator[Mistake]:
     for name, (theirs, ours) in constants.items():
         if theirs != ours:
             must = Phrase("must be fitted to rows with the task's features.{name}", name=name)
-            yield Mistake(FIELD, must, remedy=AGAIN)
+            yield Mistake(START_FIELD, must, remedy=FIT_AGAIN)
     norm = terms.mechanism().norm
     if start.norm != norm:
         must = Phrase(
@@ -118,4 +118,4 @@ def _constant_mistakes(start: StartFile, terms: Terms) -> Iterator[Mistake]:
             norm=norm,
             mechanism=terms.mechanism_name,
         )
-        yield Mistake(FIELD, must, f"L{start.norm}", AGAIN)
+        yield Mistake(START_FIELD, must, f"L{start.norm}", FIT_AGAIN)
