@@ -454,11 +454,11 @@ def test_finds_an_unbounded_x(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     (pair,) = noise_of(name, "gradient", 4.0)
     with monkeypatch.context() as patched:
         patched.setattr(pairs, "bound_features", as_it_is)
-        assert not failed(pair, 2000)
+        assert not failed(pair, 1000)
     monkeypatch.setattr(linear, "clip_factors", unclipped)
-    assert not failed(pair, 2000)
+    assert not failed(pair, 1000)
     monkeypatch.setattr(pairs, "bound_features", as_it_is)
-    assert "gradient" in failed(pair, 2000)
+    assert "gradient" in failed(pair, 1000)
 
 
 @pytest.mark.parametrize(("law", "right"), [(LAPLACE, 2.0), (GAUSSIAN, math.sqrt(2))])
