@@ -109,6 +109,16 @@ def test_trials_grow_with_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
         assert low <= asked[-1] <= high
 
 
+def test_one_broken_pair_breaks_its_part_and_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken, fine = Finding(1.0, 1.5), Finding(1.0, 0.5)
+    found = iter([fine, fine, broken, fine])
+    monkeypatch.setattr(audit, "audit_pair", lambda pair, *rest: {pair.name: next(found)})
+    whole = audit_mechanism("laplace", 1.0, 100, PythonProgram())
+    assert whole.parts == {"gradient": fine, "checkin": fine, "heldout": broken}
+    assert whole.broken
+    assert not whole.passed
+
+
 def test_the_confidence_is_for_the_whole_audit() -> None:
     """Check that each part may be wrong less often, the more parts there are."""
     (pair,) = noise_of("laplace", "checkin", 1.0)
