@@ -109,6 +109,16 @@ def test_trials_grow_with_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
         assert low <= asked[-1] <= high
 
 
+def test_one_broken_pair_breaks_its_part_and_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken, fine = Finding(1.0, 1.5), Finding(1.0, 0.5)
+    found = iter([fine, fine, broken, fine])
+    monkeypatch.setattr(audit, "audit_pair", lambda pair, *rest: {pair.name: next(found)})
+    whole = audit_mechanism("laplace", 1.0, 100, PythonProgram())
+    assert whole.parts == {"gradient": fine, "checkin": fine, "heldout": broken}
+    assert whole.broken
+    assert not whole.passed
+
+
 def test_the_confidence_is_for_the_whole_audit() -> None:
     """Check that each part may be wrong less often, the more parts there are."""
     (pair,) = noise_of("laplace", "checkin", 1.0)
@@ -165,19 +175,19 @@ def test_directions_pass() -> None:
 
     False-positive rate 1e-9: `FALSE_ALARM` for the whole audit.
 
-    For a part to prove less than 2.8 of its 4, an event of probability 0.014 must be seen twice as
-    often as expected among 4,800: eight deviations, 6e-12.
+    For a part to prove less than 1.5 of its 3, an event of probability 0.037 must be seen twice as
+    often as expected among 1,800: eight deviations, 2e-13.
     """
-    whole = audit_mechanism("direction", epsilon=4.0, trials=6000, program=PythonProgram())
+    whole = audit_mechanism("direction", epsilon=3.0, trials=2000, program=PythonProgram())
     assert whole.passed
     assert (whole.delta, whole.false_alarm) == (0.0, 1e-9)
     assert {part: finding.claimed for part, finding in whole.parts.items()} == {
-        "direction": 4.0,
-        "evaluate": 4.0,
-        "count": 4.0,
-        "person": 4.0,
+        "direction": 3.0,
+        "evaluate": 3.0,
+        "count": 3.0,
+        "person": 3.0,
     }
-    assert min(whole.parts[part].share for part in PARTS.values()) > 0.7
+    assert min(whole.parts[part].share for part in PARTS.values()) > 0.5
 
 
 def test_finds_that_each_check_in_spends_what_is_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,13 +251,12 @@ class Lopsided(Pseudo):
         return min(draws)
 
 
-@pytest.mark.parametrize("role", [Role.TRAIN, Role.COUNT])
-def test_finds_a_choice_that_is_not_uniform(role: Role) -> None:
-    """Check roles with several other numbers.
+def test_finds_a_choice_that_is_not_uniform() -> None:
+    """Check a role with several other numbers.
 
     Right or wrong leaves only one other number, so there is nothing to choose.
     """
-    assert found(0.5, role, 20_000, PythonProgram(Lopsided()), directions=8).broken
+    assert found(0.5, Role.COUNT, 20_000, PythonProgram(Lopsided())).broken
 
 
 @pytest.mark.parametrize(
@@ -301,14 +310,15 @@ def failed(pair: Pair, trials: int, program: AuditedProgram | None = None) -> se
     return {part for part, finding in parts.items() if finding.broken}
 
 
-def test_exact_noise_passes() -> None:
-    """Check that exact noise passes.
+def test_exact_noise_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check that exact noise passes; for retries, with devices without files.
 
     False-positive rate 2e-9: `FALSE_ALARM` for each of two laws.
 
     The audit is strict all the same. For the gradient to prove less than 0.25 of its 2.4, an event
     of probability e⁻²·⁴/2 = 0.05 must be seen in 20 % of 520 trials or more: 15 deviations.
     """
+    monkeypatch.setattr(audit, "WholeDevice", PythonProgram)
     laplace = audit_mechanism("laplace", epsilon=3.0, trials=1400)
     assert laplace.passed
     claims = {part: finding.claimed for part, finding in laplace.parts.items()}
@@ -454,11 +464,11 @@ def test_finds_an_unbounded_x(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     (pair,) = noise_of(name, "gradient", 4.0)
     with monkeypatch.context() as patched:
         patched.setattr(pairs, "bound_features", as_it_is)
-        assert not failed(pair, 2000)
+        assert not failed(pair, 1000)
     monkeypatch.setattr(linear, "clip_factors", unclipped)
-    assert not failed(pair, 2000)
+    assert not failed(pair, 1000)
     monkeypatch.setattr(pairs, "bound_features", as_it_is)
-    assert "gradient" in failed(pair, 2000)
+    assert "gradient" in failed(pair, 1000)
 
 
 @pytest.mark.parametrize(("law", "right"), [(LAPLACE, 2.0), (GAUSSIAN, math.sqrt(2))])

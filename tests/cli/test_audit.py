@@ -1,16 +1,17 @@
 """Test `crowdml audit` with few trials; `tests/checks` tests the audit itself."""
 
 import json
-import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from crowdml.checks import audit
+from crowdml.checks.audit import Audit, Finding
 from crowdml.checks.programs import PythonProgram
-from crowdml.privacy import Choice
 from tests.cli.command import Here
 
+Prepared = Callable[[Audit], None]
 PARTS = {
     "direction": {"direction", "evaluate", "count", "person"},
     "gaussian": {"gradient", "errors", "labels", "checkin", "heldout", "repeats"},
@@ -49,41 +50,52 @@ def test_the_other_language_and_a_picture(quick: Here, tmp_path: Path) -> None:
     assert "must end in .pdf, .png, .svg" in wrong
 
 
-def test_a_table(quick: Here) -> None:
-    ran = quick("audit", "--trials", 4000).said()
+@pytest.fixture
+def prepared(monkeypatch: pytest.MonkeyPatch) -> Prepared:
+    """Let the command find this, without drawing check-ins."""
+
+    def finding(found: Audit) -> None:
+        monkeypatch.setattr("crowdml.checks.audit_mechanism", lambda *arguments: found)
+
+    return finding
+
+
+WITHIN = Finding(4.0, 3.25, 5.0, 1000)
+
+
+def test_a_table(quick: Here, prepared: Prepared) -> None:
+    prepared(Audit({"direction": WITHIN, "retry": Finding(1.0, 0.5, 2.0, 100)}))
+    ran = quick("audit").said()
     assert "claimed ε " in ran
-    assert ran.count("│ 4  ") == 4, "the usual epsilon; retries are audited at a smaller one"
-    assert ran.count("within the claim") == 5
-    assert "evaluate" in ran
-    assert "count" in ran
+    assert [row.split("│")[1:5] for row in ran.splitlines() if "within the claim" in row] == [
+        [" direction    ", " 4         ", " 3.250           ", " within the claim "],
+        [" retry        ", " 1         ", " 0.500           ", " within the claim "],
+    ]
     assert "BROKEN" not in ran
     assert "is called broken is at most 1e-09" in ran
-    said = quick("audit", "--mechanism", "gaussian", "--trials", 300).said()
-    assert "claimed ε at δ = 1e-06" in said
+    prepared(Audit({"checkin": WITHIN}, delta=1e-6))
+    assert "claimed ε at δ = 1e-06" in quick("audit").said()
 
 
-def test_undecided(quick: Here) -> None:
+def test_undecided(quick: Here, prepared: Prepared) -> None:
     """Check that too few trials do not pass, and that the message has the number needed."""
-    ran = quick("audit", "--epsilon", 10, "--trials", 2000)
+    prepared(Audit({"direction": WITHIN, "count": Finding(10.0, 4.5, 5.0, 1_250_000)}))
+    ran = quick("audit")
     assert ran.code == 1
-    assert ran.out.count("undecided: needs") == 4
+    assert ran.out.count("undecided: needs 1,250,000 trials") == 1
     assert "BROKEN" not in ran.out
-    (needed,) = re.findall(r"Use --trials (\d+) or more", ran.err)
-    assert 1_200_000 < int(needed) < 1_300_000
+    assert "Use --trials 1250000 or more" in ran.err
+    document = json.loads(quick("audit", "--json").out)
+    assert (document["undecided"], document["passed"]) == (["count"], False)
 
 
-def test_broken(quick: Here, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that randomness with one outcome is found."""
-    monkeypatch.setattr(Choice, "coin", 2**64)
-    ran = quick("audit", "--epsilon", 1, "--trials", 2000)
-    assert ran.code == 1
-    assert ran.out.count("BROKEN") == 5
-    ran = quick("audit", "--epsilon", 1, "--trials", 2000, "--json")
-    assert ran.code == 1
-    document = json.loads(ran.out)
-    assert document["passed"] is False
-    for part in PARTS["direction"]:
-        assert document["parts"][part]["lower_bound"] > 1, part
+def test_broken(quick: Here, prepared: Prepared) -> None:
+    prepared(Audit({"direction": WITHIN, "count": Finding(1.0, 1.5, 5.0, 100)}))
+    ran = quick("audit")
+    assert (ran.code, ran.err) == (1, "")
+    assert ran.out.count("BROKEN") == 1
+    ran = quick("audit", "--json")
+    assert (ran.code, json.loads(ran.out)["passed"]) == (1, False)
 
 
 def test_what_cannot_be_audited(quick: Here) -> None:

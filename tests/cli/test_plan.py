@@ -1,15 +1,39 @@
 """Test `crowdml plan`: from a task file to advice, and back into the file."""
 
+import pickle
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import crowdml.simulation
 from crowdml.protocol import Task
 from tests.cli.command import Here
 from tests.protocol.files import STEPS
 
 CROWD = ("--devices", 60, "--samples", 10, "--trials", 1)
+
+
+@pytest.fixture(scope="module")
+def simulated() -> dict[bytes, Any]:
+    return {}
+
+
+@pytest.fixture(autouse=True)
+def _once(monkeypatch: pytest.MonkeyPatch, simulated: dict[bytes, Any]) -> None:
+    """Simulate the same crowd once for all tests."""
+    for name in ("advise", "pilot_advice"):
+        advise = getattr(crowdml.simulation, name)
+
+        def known(*asked: Any, advise: Any = advise, progress: Any = None, **settings: Any) -> Any:
+            key = pickle.dumps((advise.__name__, asked, settings))
+            if key not in simulated:
+                progress = {"progress": progress} if progress else {}
+                simulated[key] = advise(*asked, **settings, **progress)
+            return simulated[key]
+
+        monkeypatch.setattr(crowdml.simulation, name, known)
 
 
 @pytest.fixture
@@ -174,14 +198,17 @@ def test_a_wrong_file_is_named_by_its_fields(quick: Here, file: Path) -> None:
 
 
 def test_a_plan_warns_if_too_few_devices_can_reach_the_target_error(
-    quick: Here, file: Path
+    quick: Here, file: Path, simulated: dict[bytes, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file.write_text(STEPS + "[stop]\nerror = 0.2\n")
     said = quick("plan", file, *CROWD, "--json").err
     assert "the target error 0.2 needs reports of about" in said
     assert "of the 60 devices will report. The task ends by stop.updates." in said
-    many = ("--devices", 3000, "--samples", 10, "--trials", 1)
-    assert "the target error 0.2" not in quick("plan", file, *many, "--json").err
+    advice = next(iter(simulated.values()))
+    monkeypatch.setattr(crowdml.simulation, "advise", lambda *asked, **settings: advice)
+    for devices, few in ((1300, True), (1400, False)):
+        said = quick("plan", file, "--devices", devices, "--samples", 10, "--json").err
+        assert ("the target error 0.2" in said) == few
 
 
 def test_a_plan_for_nobody_s_privacy_says_so(quick: Here, file: Path) -> None:
