@@ -179,22 +179,6 @@ def test_terms_that_make_no_sense_are_not_joined(
 # Collecting
 
 
-@pytest.mark.parametrize(
-    ("x", "y"),
-    [
-        ([0.1], "run"), ([0.1] * 5, "run"), ([[0.1] * 4], "run"), ("abcd", "run"), (None, "run"),
-        ([float("nan")] * 4, "run"), ([float("inf"), 0, 0, 0], "run"),
-        ((0.1 for _ in range(4)), "run"), (4, "run"), ({0.1, 0.2}, "run"), (b"abcd", "run"),
-        (X, 1), (X, "1"), (X, 1.0), (X, None), (X, "bus"), (X, float("nan")), (X, True),
-    ],
-    ids=lambda value: str(value).partition(" at ")[0],
-)  # fmt: skip
-def test_a_bad_sample_is_refused_and_not_kept(device: Device, x: object, y: object) -> None:
-    with pytest.raises(InvalidSample):
-        device.add(x, y)  # type: ignore[arg-type]
-    assert device.n_samples == 0
-
-
 def test_a_label_by_its_name(file: Path) -> None:
     with join(file, MemoryTransport(make_task(collection__batch=9))) as device:
         for label in ("run", np.str_("walk"), " still "):
