@@ -59,6 +59,7 @@ function checkOdds(minibatch, changes, numbers) {
     assert.ok(truth.chance >= truth.unlikely * (1 - 1e-12));
     assert.ok(truth.chance <= truth.likely * (1 + 1e-12));
     assert.ok(truth.likely <= truth.unlikely * Math.exp(SETTINGS.epsilon));
+    assert.ok(truth.likely >= truth.unlikely * Math.exp(SETTINGS.epsilon) * (1 - 1e-6));
   }
   assert.ok(Math.abs(odds.reduce((a, b) => a + b) - 1) < 1e-12);
   assert.ok(chiSquareP(counts, odds) > FALSE_ALARM);
