@@ -870,24 +870,6 @@ def test_readings_by_name_in_their_own_units(file: Path) -> None:
         assert device.predict([175.0, 21.0]) == "walk", "scaled once, and not twice"
 
 
-@pytest.mark.parametrize(
-    ("readings", "words"),
-    [
-        ({"warmth": 24.0, "ligth": 1.0}, "'light' is missing, found 'ligth'. Did you mean"),
-        ({"warmth": 24.0, "light": 1.0, "id": 3}, "'id' is not known"),
-        ({"warmth": "hot", "light": 1.0}, "'warmth' must be a finite number, found 'hot'"),
-        ([175.0, None], "'warmth' must have a number in every sample"),
-    ],
-)
-def test_readings_that_are_refused(file: Path, readings: Any, words: str) -> None:
-    with join(file, MemoryTransport(make_task(**ROOM))) as device:
-        with pytest.raises(InvalidSample, match=words):
-            device.predict(readings)
-        with pytest.raises(InvalidSample, match=words):
-            device.add(readings, "walk")
-        assert device.n_samples == 0
-
-
 def test_version_0_must_be_the_start(file: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Check that nothing is computed on other parameters; samples wait for the right server."""
     task = make_task(start=make_start())
