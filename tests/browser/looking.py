@@ -1,17 +1,39 @@
 """Check that a page loads completely, fits its screen, and is accessible."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Page
 
+from crowdml.portal.pages.static import STATIC
 from tests.support.servers import PATIENCE
 
-__all__ = ["ROOT", "barriers", "fits", "overflow_of_large_text", "show_all"]
+__all__ = [
+    "ROOT",
+    "TASK_SCRIPT",
+    "barriers",
+    "fits",
+    "hurry",
+    "overflow_of_large_text",
+    "show_all",
+]
 
 ROOT = Path(__file__).parents[2]
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+TASK_SCRIPT = "/static/task.js"
+
+
+def hurry(page: Page) -> None:
+    """Redraw the pictures of a task every 0.2 seconds, where pauses grow from 2 to 30 seconds."""
+    script = STATIC.files[TASK_SCRIPT].bodies[""].decode()
+    fast, changed = re.subn(r"\b(SOON_MS|LATE_MS) = \d+", r"\1 = 200", script)
+    assert changed == 2
+    page.route(
+        f"**{TASK_SCRIPT}*",
+        lambda route: route.fulfill(body=fast, content_type="text/javascript"),
+    )
 
 
 def show_all(page: Page) -> None:

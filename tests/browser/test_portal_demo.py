@@ -12,6 +12,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.chromium import LOOKS, Watch
+from tests.browser.looking import hurry
 from tests.support.servers import PATIENCE
 
 
@@ -72,6 +73,7 @@ def test_numbers_move_and_charts_are_redrawn(
         watch.origins.add(address.partition("/tasks/")[0])
         watch.follow(context)
         page = context.new_page()
+        hurry(page)
         page.goto(address)
         page.evaluate("window.sameDocument = true")
         try:

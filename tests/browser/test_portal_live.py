@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.chromium import Watch
 from tests.browser.conftest import Browse
+from tests.browser.looking import hurry
 from tests.browser.portals import Crowd, Portal, ServePortal
 from tests.support.servers import make_task
 
@@ -22,6 +23,7 @@ def test_a_crowd_checks_in_while_someone_looks_on(
 ) -> None:
     portal = serve_portal(TASK)
     page = browse(portal)
+    hurry(page)
     page.goto("/tasks/walking")
     page.evaluate("window.sameDocument = true")
     live(page, "state", "Recruiting")
@@ -98,6 +100,7 @@ def restart(portal: Portal, page: Page, watch: Watch) -> None:
 def test_over_tls_in_the_dark(serve_portal: ServePortal, browse: Browse) -> None:
     portal = serve_portal(TASK, tls="self-signed")
     page = browse(portal, "phone-dark")
+    hurry(page)
     page.goto("/tasks/walking")
     live(page, "link", "Live: this page follows every check-in.")
     with portal.connected() as wire:

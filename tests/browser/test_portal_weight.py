@@ -10,7 +10,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from crowdml.portal.pages.static import STATIC
+from crowdml.server import Settings
 from tests.browser.conftest import Browse
+from tests.browser.looking import TASK_SCRIPT, hurry
 from tests.browser.portals import Crowd, Portal, portals
 from tests.support.servers import PATIENCE, make_task
 
@@ -18,7 +20,7 @@ FIRST_VIEW, HOUR = 120_000, 10_000_000
 """Bytes."""
 
 ROUNDS = 3
-"""Of the chart that is on the screen; the pauses between them grow."""
+"""Of the chart that is on the screen."""
 TASK = make_task("busy", privacy__epsilon=10.0, collection__batch=20, stop__error=0.05)
 
 
@@ -28,7 +30,7 @@ def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Portal, Cro
         portal = serve(TASK)
         with portal.connected() as wire:
             crowd = Crowd(wire, TASK, n_devices=20)
-            crowd.check_in(150)
+            crowd.check_in(40)
             yield portal, crowd
 
 
@@ -36,7 +38,7 @@ class Scale:
     """Count the bytes that a page loads, as they come over the wire."""
 
     def __init__(self, page: Page) -> None:
-        self.bytes, self.heard = 0, 0
+        self.bytes = self.heard = self.messages = 0
         self._session = page.context.new_cdp_session(page)
         self._session.on("Network.loadingFinished", self._add)
         self._session.on("Network.eventSourceMessageReceived", self._hear)
@@ -47,12 +49,13 @@ class Scale:
 
     def _hear(self, event: dict[str, Any]) -> None:
         """Count the messages of a stream one by one, because it has no end."""
+        self.messages += 1
         self.heard += len(event["data"]) + len("event: statistics\ndata: \n\n")
 
 
 def rounds_in_an_hour() -> float:
     """Compute how often the page's script redraws pictures in an hour."""
-    script = STATIC.files["/static/task.js"].bodies[""].decode()
+    script = STATIC.files[TASK_SCRIPT].bodies[""].decode()
     soon, late = (int(re.findall(rf"{name} = (\d+)", script)[0]) for name in ("SOON_MS", "LATE_MS"))
     growth = float(re.findall(r"Math.min\(([\d.]+) \* pause, LATE_MS\)", script)[0])
     early = math.log(late / soon, growth)
@@ -62,6 +65,7 @@ def rounds_in_an_hour() -> float:
 def test_the_first_view_and_an_hour(browse: Browse, busy: tuple[Portal, Crowd]) -> None:
     portal, crowd = busy
     page = browse(portal, "phone-light")
+    hurry(page)
     scale = Scale(page)
     page.goto("/tasks/busy")
     expect(page.get_by_text("Live: this page follows")).to_be_attached()
@@ -70,7 +74,7 @@ def test_the_first_view_and_an_hour(browse: Browse, busy: tuple[Portal, Crowd]) 
     chart = page.locator('picture[data-picture$="/error.svg"]')
     chart.scroll_into_view_if_needed()
     version = crowd.sent
-    scale.bytes = scale.heard = 0
+    scale.bytes = scale.heard = scale.messages = 0
     drawn: set[str] = set()
     page.on(
         "request", lambda request: drawn.add(request.url) if "error.svg" in request.url else None
@@ -81,12 +85,15 @@ def test_the_first_view_and_an_hour(browse: Browse, busy: tuple[Portal, Crowd]) 
         crowd.check_in(3)
         page.wait_for_timeout(100)
     pictures = rounds_in_an_hour() * scale.bytes / len(drawn)
-    assert pictures + scale.heard * 3600 / (time.monotonic() - start) < HOUR
+    messages = 3600 / Settings().events_seconds
+    assert scale.messages
+    assert pictures + messages * scale.heard / scale.messages < HOUR
 
 
 def test_pictures_off_the_screen_rest(browse: Browse, busy: tuple[Portal, Crowd]) -> None:
     portal, crowd = busy
     page = browse(portal, "phone-light")
+    hurry(page)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto("/tasks/busy")

@@ -179,22 +179,6 @@ def test_terms_that_make_no_sense_are_not_joined(
 # Collecting
 
 
-@pytest.mark.parametrize(
-    ("x", "y"),
-    [
-        ([0.1], "run"), ([0.1] * 5, "run"), ([[0.1] * 4], "run"), ("abcd", "run"), (None, "run"),
-        ([float("nan")] * 4, "run"), ([float("inf"), 0, 0, 0], "run"),
-        ((0.1 for _ in range(4)), "run"), (4, "run"), ({0.1, 0.2}, "run"), (b"abcd", "run"),
-        (X, 1), (X, "1"), (X, 1.0), (X, None), (X, "bus"), (X, float("nan")), (X, True),
-    ],
-    ids=lambda value: str(value).partition(" at ")[0],
-)  # fmt: skip
-def test_a_bad_sample_is_rejected_and_not_kept(device: Device, x: object, y: object) -> None:
-    with pytest.raises(InvalidSample):
-        device.add(x, y)  # type: ignore[arg-type]
-    assert device.n_samples == 0
-
-
 def test_a_label_by_its_name(file: Path) -> None:
     with join(file, MemoryTransport(make_task(collection__batch=9))) as device:
         for label in ("run", np.str_("walk"), " still "):
@@ -888,24 +872,6 @@ def test_readings_by_name_in_their_own_units(file: Path) -> None:
         assert len(transport.bodies) == 1, "a minibatch of all three ways"
         assert device.predict({"warmth": 24.0, "light": 175.0}) == "run"
         assert device.predict([175.0, 21.0]) == "walk", "scaled once, and not twice"
-
-
-@pytest.mark.parametrize(
-    ("readings", "words"),
-    [
-        ({"warmth": 24.0, "ligth": 1.0}, "'light' is missing, found 'ligth'. Did you mean"),
-        ({"warmth": 24.0, "light": 1.0, "id": 3}, "'id' is not known"),
-        ({"warmth": "hot", "light": 1.0}, "'warmth' must be a finite number, found 'hot'"),
-        ([175.0, None], "'warmth' must have a number in every sample"),
-    ],
-)
-def test_readings_that_are_rejected(file: Path, readings: Any, words: str) -> None:
-    with join(file, MemoryTransport(make_task(**ROOM))) as device:
-        with pytest.raises(InvalidSample, match=words):
-            device.predict(readings)
-        with pytest.raises(InvalidSample, match=words):
-            device.add(readings, "walk")
-        assert device.n_samples == 0
 
 
 def test_version_0_must_be_the_start(file: Path, caplog: pytest.LogCaptureFixture) -> None:

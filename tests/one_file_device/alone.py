@@ -1,20 +1,22 @@
 """Run the one-file device as people do: as a program, without this package in reach."""
 
+import io
 import json
 import os
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterable
-from contextlib import closing
+from contextlib import chdir, closing, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from crowdml import one_file_device as standalone
 from tests.support.servers import PATIENCE
 
-__all__ = ["PROGRAM", "Alone", "line"]
+__all__ = ["PROGRAM", "Alone", "AloneHere", "line"]
 
 PROGRAM = Path(standalone.__file__)
 
@@ -83,3 +85,29 @@ class Alone:
         with closing(sqlite3.connect(f"file:{self.file}?mode=ro", uri=True)) as database:
             ((count,),) = database.execute("SELECT count(*) FROM buffer")
         return int(count)
+
+
+class AloneHere(Alone):
+    """Run the same program in this process, as starting Python takes most of its time.
+
+    A run that reads samples from standard input needs a process, because it opens descriptor 0.
+    """
+
+    def run(self, *arguments: str, typed: str = "") -> "subprocess.CompletedProcess[str]":
+        if "-" in arguments:
+            return super().run(*arguments, typed=typed)
+        given, out, err = (
+            io.TextIOWrapper(io.BytesIO(text.encode()), "utf-8") for text in (typed, "", "")
+        )
+        argv = [str(PROGRAM), *arguments]
+        with (
+            chdir(self.folder), redirect_stdout(out), redirect_stderr(err),
+            patch.object(sys, "stdin", given), patch.object(sys, "argv", argv),
+        ):  # fmt: skip
+            try:
+                code: Any = standalone.main()
+            except SystemExit as ended:
+                code = ended.code
+        for stream in (out, err):
+            stream.seek(0)
+        return subprocess.CompletedProcess(argv, code, out.read(), err.read())

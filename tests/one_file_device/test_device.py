@@ -18,7 +18,7 @@ from crowdml.protocol import Task, terms_hash
 from crowdml.server.database.log_entry import LogEntry
 from tests.conformance.scene import Scene, Stage
 from tests.device.puppet import serving
-from tests.one_file_device.alone import PROGRAM, Alone, line
+from tests.one_file_device.alone import PROGRAM, Alone, AloneHere, line
 from tests.support.servers import PATIENCE, Process, create, make_task
 
 CHECKINS = 30
@@ -62,7 +62,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 
 @pytest.fixture
 def alone(tmp_path: Path) -> Alone:
-    return Alone(tmp_path)
+    return AloneHere(tmp_path)
 
 
 def join(alone: Alone, server: Process, task: str) -> None:
@@ -91,7 +91,7 @@ def test_a_real_server_applies_all_of_it(tmp_path: Path, server: Process, name: 
     task, rng = TASKS[name], np.random.default_rng(1)
     for number in range(2):
         (tmp_path / str(number)).mkdir()
-        alone = Alone(tmp_path / str(number))
+        alone = AloneHere(tmp_path / str(number))
         join(alone, server, name)
         lines = [sample(rng, task) for _ in range(3 * CHECKINS + 2)]
         ran = alone.feed("a,b,c,d,label\n", *lines)
@@ -128,8 +128,13 @@ def test_a_real_server_applies_all_of_it(tmp_path: Path, server: Process, name: 
     assert (b"answer" in said) == (TASKS[name].terms.n_classes > 0)
 
 
-def test_what_it_remembers_after_leaving(alone: Alone, server: Process) -> None:
-    """Check that the ledger adds up over rejoining, and that samples, token and terms are gone."""
+def test_what_it_remembers_after_leaving(tmp_path: Path, server: Process) -> None:
+    """Check that the ledger adds up over rejoining, and that samples, token and terms are gone.
+
+    Like `tests.one_file_device.test_sensing.test_as_a_program`, this needs the standard library
+    only: most other tests run the program in their own process.
+    """
+    alone = Alone(tmp_path)
     rng, given = np.random.default_rng(2), line([0.123456789, 0.0, 0.0, 0.0], "walk")
     for times in (1, 2):
         join(alone, server, "once")

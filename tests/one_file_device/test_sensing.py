@@ -18,7 +18,7 @@ from crowdml.protocol import Task
 from experiments.sources.apps import LABELS, Moment, record, termux_session
 from tests.device.fakes import MemoryTransport
 from tests.device.puppet import Answer, Puppet, serving
-from tests.one_file_device.alone import Alone
+from tests.one_file_device.alone import Alone, AloneHere
 from tests.support.brokers import eventually
 from tests.support.servers import PATIENCE, make_directed
 
@@ -64,7 +64,7 @@ def alone(tmp_path: Path) -> Iterator[Alone]:
     puppet = Puppet()
     puppet.memory = MemoryTransport(task_of())
     with serving(puppet) as root:
-        alone = Alone(tmp_path)
+        alone = AloneHere(tmp_path)
         joined = alone.join(f"{root}/join/activity")
         assert joined.returncode == 0, joined.stderr
         yield alone
@@ -135,7 +135,7 @@ def test_labels_that_are_no_targets(tmp_path: Path, label: str) -> None:
     sensor = {"kind": "light", "rate": 20, "window": 24, "every": 0.5, "transform": "summary"}
     settings: dict[str, Any] = {f"features__sensor.{key}": sensor[key] for key in sensor}
     settings |= {"target__labels": [], "model__kind": "ridge", "collection__batch": 5000}
-    puppet, alone = Puppet(), Alone(tmp_path)
+    puppet, alone = Puppet(), AloneHere(tmp_path)
     puppet.memory = MemoryTransport(make_directed(collection__buffer=5000, **settings))
     with serving(puppet) as root:
         assert alone.join(f"{root}/join/activity").returncode == 0
@@ -177,6 +177,7 @@ def through_csv(moments: list[Moment]) -> list[Any]:
 
 
 def test_as_a_program(alone: Alone) -> None:
+    alone = Alone(alone.folder)
     sense = ("run", "--source", "-", "--format", "termux")
     text = '{}\n{\n  "Accel": {\n    "values": [\n      1,\n      "x"\n    ]\n  }\n}\n^C bye\n'
     ran = alone.run(*sense, "--label", "walking", typed=text)

@@ -320,6 +320,7 @@ NUMBERS: list[Any] = [
 def test_readings_by_name(tmp_path: Path, x: Any, said: str) -> None:
     task = make_task(features__count=2, features__names=["a", "b"])
     with join(tmp_path / "device", MemoryTransport(task)) as device:
+        expect(lambda: device.predict(x), said, InvalidSample)
         expect(lambda: device.add(x, "walk"), said, InvalidSample)
         assert device.n_samples == 0
 

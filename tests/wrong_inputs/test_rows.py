@@ -50,6 +50,7 @@ ANSWERS: list[Any] = [
 ]  # fmt: skip
 JSON: dict[str, str] = {
     "{": "expected",
+    "nonsense": "expected",
     "[]": "expected",
     "null": "expected",
     "1": "expected",

@@ -10,7 +10,7 @@ import pytest
 from crowdml.device import DeviceStore
 from crowdml.protocol import terms_hash
 from tests.cli.command import Here, Ran, soon
-from tests.one_file_device.alone import Alone
+from tests.one_file_device.alone import Alone, AloneHere
 from tests.support.full_disk import full_disk
 from tests.support.servers import Process, Wire, create, free_port, make_directed
 
@@ -44,7 +44,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 @pytest.fixture(params=["crowdml", "device.py"])
 def device(request: pytest.FixtureRequest, quick: Here, tmp_path: Path) -> Run:
     """Run a command of one of the two, on one file in the test's folder."""
-    alone = Alone(tmp_path)
+    alone = AloneHere(tmp_path)
 
     def one_file(*arguments: str) -> Ran:
         ran = alone.run(*arguments)

@@ -85,21 +85,6 @@ def test_a_bad_csv_line_is_named(lines: list[str], message: str) -> None:
     assert re.search(message, str(found))
 
 
-@pytest.mark.parametrize(
-    "line",
-    ["nonsense", "[1, 2]", "{}", '{"x": [1]}', '{"y": 1}', '{"x": "a", "y": 1}',
-     '{"x": [1, "a"], "y": 1}', '{"x": [1], "y": "run"}', '{"x": [1], "y": [1]}',
-     '{"x": [1], "y": null}', '{"x": [1], "y": 1', '{"x": [NaN], "y": 1}',
-     '{"x": ' + "[" * 2000],
-)  # fmt: skip
-def test_a_bad_json_line_is_named(line: str) -> None:
-    good = '{"x": [1], "y": "walk"}'
-    before, found, after = read_json_lines([good, line, good], LABELS)
-    assert isinstance(found, InvalidSample)
-    assert str(found).startswith("line 2: ")
-    assert before == after == ([1.0], "walk")
-
-
 @pytest.mark.parametrize("source", ["mqtt://host/topic", "missing.csv", "/"])
 def test_a_source_that_cannot_be_read(source: str) -> None:
     with pytest.raises(InvalidInput, match="source"):

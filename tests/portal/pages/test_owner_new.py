@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from crowdml.cli.task.template import TASK_TEMPLATE
-from crowdml.errors import InvalidTask
+from crowdml.errors import InvalidTask, Mistake
 from crowdml.portal.pages.owner.creation import FIELD_LABELS
 from crowdml.portal.pages.owner.field import FILE_ONLY, sentence
 from crowdml.portal.pages.owner.fields import DEFAULTS, FIELDS, STEPS
@@ -22,6 +22,7 @@ from crowdml.protocol.task.task_file import TaskFile
 from tests.portal.owner_browser import (
     NAME,
     PASSWORD,
+    Browser,
     Portal,
     fields_of,
     text_of,
@@ -192,38 +193,64 @@ def test_every_field_can_be_wrong() -> None:
 
 
 @pytest.mark.parametrize("key", WRONG)
-def test_a_wrong_field_gets_the_sentence_of_a_task_file(portal: Portal, key: str) -> None:
-    before = rows(portal.file, "tasks")
+def test_a_wrong_field_gets_the_sentence_of_a_task_file(key: str) -> None:
+    for value in WRONG[key]:
+        (mistake,) = mistakes(wrong(key, value))
+        assert mistake.field == key
+        with speaking("de"):
+            said = sentence(mistake)
+        assert said.startswith("Diese Angabe ")
+        assert not ENGLISH.search(said), said
+
+
+def wrong(key: str, value: str) -> dict[str, str]:
+    return (PIPELINE if ".sensor." in key else {}) | {key: value}
+
+
+def mistakes(changes: dict[str, str]) -> tuple[Mistake, ...]:
+    with pytest.raises(InvalidTask) as rejected:
+        Task.from_toml(task_toml(FORM | changes))
+    return rejected.value.mistakes
+
+
+def test_every_wrong_value_is_kept_with_its_sentence_beside_it(portal: Portal) -> None:
+    """Send a wrong value of every field at once, and alone what the other mistakes hide."""
+    before, alone = rows(portal.file, "tasks"), list[tuple[str, str]]()
     with portal.owner() as browser:
-        for value in WRONG[key]:
-            form = FORM | (PIPELINE if ".sensor." in key else {}) | {key: value}
-            with pytest.raises(InvalidTask) as rejected:
-                Task.from_toml(task_toml(form))
-            (mistake,) = rejected.value.mistakes
-            assert mistake.field == key
-            with speaking("de"):
-                said = sentence(mistake)
-            assert said.startswith("Diese Angabe ")
-            assert not ENGLISH.search(said), said
-            for do in ("create", "preview") if value == WRONG[key][0] else ("create",):
-                ticked = {"not_private": "on"} if value in ("inf", "41", "1e7") else {}
-                reply = browser.send("/owner/new", form | ticked | {"do": do})
-                assert reply.status == 200
-                missing = mistake.rule == MISSING
-                wanted = "This is missing. Fill it in." if missing else f"This {mistake.rule}"
-                found = wrong_inputs(reply)
-                assert list(found) == [key]
-                assert found[key].startswith(" ".join(wanted.split()))
-                page, words = reply.body.decode(), text_of(reply)
-                assert words.startswith("Error: ")
-                assert "One thing is wrong: " in words
-                assert page.count('role="alert"') == 1
-                assert page.count("autofocus") == 1
-                assert f'href="#{key.replace(".", "-")}"' in page
-                kept = fields_of(reply)
-                for name in FORM:
-                    assert kept.get(name, "") == form[name].replace("\r\n", "\n"), name
+        for turn in range(max(map(len, WRONG.values()))):
+            given = {key: values[turn] for key, values in WRONG.items() if turn < len(values)}
+            marked = expect_marks(browser, PIPELINE | given)
+            alone += [(key, value) for key, value in given.items() if key not in marked]
+        assert len(alone) < 20
+        for key, value in alone:
+            assert expect_marks(browser, wrong(key, value)) == {key}
     assert rows(portal.file, "tasks") == before
+
+
+def expect_marks(browser: Browser, changes: dict[str, str]) -> set[str]:
+    """Check that the page marks what is wrong in a task file, and keeps all; return the marks."""
+    form = FORM | changes | {"not_private": "on"}
+    wanted = {each.field: each for each in mistakes(changes)}
+    for do in ("create", "preview"):
+        reply = browser.send("/owner/new", form | {"do": do})
+        assert reply.status == 200
+        found = wrong_inputs(reply)
+        assert set(found) == set(wanted)
+        for field, mistake in wanted.items():
+            missing = mistake.rule == MISSING
+            said = "This is missing. Fill it in." if missing else f"This {mistake.rule}"
+            assert found[field].startswith(" ".join(said.split()))
+        page, words = reply.body.decode(), text_of(reply)
+        assert words.startswith("Error: ")
+        many = f"{len(wanted)} things are" if len(wanted) > 1 else "One thing is"
+        assert f"{many} wrong: " in words
+        assert page.count('role="alert"') == 1
+        assert page.count("autofocus") == 1
+        assert all(f'href="#{field.replace(".", "-")}"' in page for field in wanted)
+        kept = fields_of(reply)
+        for name in FORM:
+            assert kept.get(name, "") == form[name].replace("\r\n", "\n"), name
+    return set(found)
 
 
 def test_every_text_of_the_form_has_a_translation() -> None:

@@ -59,6 +59,7 @@ function checkProbabilities(minibatch, changes, numbers) {
     assert.ok(truth.probability >= truth.unlikely * (1 - 1e-12));
     assert.ok(truth.probability <= truth.likely * (1 + 1e-12));
     assert.ok(truth.likely <= truth.unlikely * Math.exp(SETTINGS.epsilon));
+    assert.ok(truth.likely >= truth.unlikely * Math.exp(SETTINGS.epsilon) * (1 - 1e-6));
   }
   assert.ok(Math.abs(probabilities.reduce((a, b) => a + b) - 1) < 1e-12);
   assert.ok(chiSquareP(counts, probabilities) > FALSE_ALARM);
