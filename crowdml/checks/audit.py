@@ -53,13 +53,13 @@ class Finding:
     """Hold what was claimed, and the lower bound that was found.
 
     Args:
-        provable: The largest bound that could have been found: for a device that hides nothing.
+        reach: The largest bound that could have been found: for a device that hides nothing.
         needed: The least number of trials with which such a device fails the claim.
     """
 
     claimed: float
     lower_bound: float
-    provable: float = math.inf
+    reach: float = math.inf
     needed: int = 0
 
     @property
@@ -69,7 +69,7 @@ class Finding:
     @property
     def undecided(self) -> bool:
         """Return whether the trials were too few for any device to break the claim."""
-        return self.provable <= self.claimed
+        return self.reach <= self.claimed
 
     @property
     def passed(self) -> bool:
@@ -217,9 +217,9 @@ def _claimed(pair: Pair, payloads: list[Any]) -> Array:
 
 def _finding(claim: Loss, proved: float, n: int, trials: int, false_alarm: float) -> Finding:
     """Compare what n scores of each side prove with the most that they could have proved."""
-    provable = _as_epsilon(most_provable(n, _measure(claim.delta), false_alarm), claim.delta)
+    reach = _as_epsilon(most_provable(n, _measure(claim.delta), false_alarm), claim.delta)
     needed = math.ceil(_needed(claim, false_alarm) * trials / n)
-    return Finding(claim.total, proved, provable, needed)
+    return Finding(claim.total, proved, reach, needed)
 
 
 def _needed(claim: Loss, false_alarm: float) -> int:

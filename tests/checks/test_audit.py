@@ -86,7 +86,7 @@ def test_a_claim_that_cannot_fail_does_not_pass(monkeypatch: pytest.MonkeyPatch)
         assert few.undecided
         assert not few.passed
         assert not few.broken
-        assert few.provable < 10.0
+        assert few.reach < 10.0
         assert 500_000 < few.needed < 700_000
     claim = found(3.0, Role.EVALUATE, 1000)
     assert claim.broken
@@ -127,9 +127,9 @@ def test_the_confidence_is_for_the_whole_audit() -> None:
     assert proved == pytest.approx(most_provable(300, pure, 1e-9 / 5))
     parts = audit_pair(pair, 600, PythonProgram(Pseudo()))
     assert len(parts) == 5
-    assert parts["checkin"].provable == pytest.approx(most_provable(300, pure, 1e-9 / 5))
+    assert parts["checkin"].reach == pytest.approx(most_provable(300, pure, 1e-9 / 5))
     whole = audit_mechanism("direction", 1.0, 400, PythonProgram(Pseudo()))
-    assert whole.parts["evaluate"].provable == pytest.approx(most_provable(200, pure, 1e-9 / 4 / 2))
+    assert whole.parts["evaluate"].reach == pytest.approx(most_provable(200, pure, 1e-9 / 4 / 2))
 
 
 @pytest.mark.parametrize("name", MECHANISMS)

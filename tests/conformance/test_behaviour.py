@@ -220,7 +220,7 @@ def test_who_keeps_the_ledger_keeps_nothing_else(perform: Perform, stage: Stage)
         await subject.device.leave({ erase: false });
         const kept = await web.Device.open(subject.task);
         const [line] = await kept.history();
-        const found = [await kept.nSamples(), await kept.pendingCheckin(), kept.identity.token,
+        const found = [await kept.nSamples(), await kept.pending(), kept.identity.token,
             kept.ended.code, line.body === undefined && line.truth === null,
             (await kept.ledger()).events.length];
         kept.close();
