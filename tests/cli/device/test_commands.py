@@ -291,26 +291,16 @@ def test_numbers_to_predict(quick: Here, server: Process) -> None:
     assert "labels" not in quick("device", "ledger").said(), "there are none to count"
 
 
-BAD_LINES = [
-    "0.1,0.2,walk",
-    "nan,0,0,0,walk",
-    "0.1,0.2,0.3,0.4,3",
-    "0.1,0.2,0.3,0.4,crawl",
-    "0.1,much,0.3,0.4,walk",
-]
-
-
-@pytest.mark.parametrize("bad", BAD_LINES)
-def test_a_bad_sample_is_skipped(joined: Here, bad: str) -> None:
-    ran = joined("device", "run", "--source", "-", typed=f"{ROW}{bad}\n{2 * ROW}")
+def test_a_bad_sample_is_skipped(joined: Here) -> None:
+    ran = joined("device", "run", "--source", "-", typed=f"{ROW}0.1,0.2,walk\n{2 * ROW}")
     assert ran.said() == "3 samples kept, 1 check-in answered, 0 samples in the buffer\n"
     assert ran.err.startswith("skipped a sample: ")
     assert ran.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("bad", BAD_LINES[:1] + BAD_LINES[3:4])
-def test_a_bad_sample_stops_a_strict_run(joined: Here, bad: str) -> None:
-    joined("device", "run", "--strict", "--source", "-", typed=f"{ROW}{bad}\n{2 * ROW}").error()
+def test_a_bad_sample_stops_a_strict_run(joined: Here) -> None:
+    rows = f"{ROW}0.1,0.2,0.3,0.4,crawl\n{2 * ROW}"
+    joined("device", "run", "--strict", "--source", "-", typed=rows).error()
     assert joined("device", "run", "--source", "-").said().startswith("0 samples kept")
     with closing(DeviceStore(joined.data / "activity.device")) as store:
         assert store.n_samples == 1, "what came before is kept"
