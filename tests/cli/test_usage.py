@@ -131,7 +131,6 @@ def test_a_part_that_is_not_installed_is_named() -> None:
     [
         ("sqlalchemy", ["task", "list"], "server"),
         ("starlette", ["serve"], "server"),
-        ("sqlalchemy", ["demo"], "demo"),
         ("scipy", ["demo"], "demo"),
         ("opendp", ["demo", "--mechanism", "laplace"], "noise"),
     ],
