@@ -68,6 +68,7 @@ def test_server_with_tls_check_outs_and_listeners(
 def test_server_with_several_workers(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     assert MECHANISMS == ("direction", "laplace")
     monkeypatch.setattr("crowdml.bench.server.MECHANISMS", ["laplace"])
+    monkeypatch.setattr("crowdml.bench.server.ROUNDS", 2)
     with running_postgres() as postgres:
         database = ("--database", postgres.make("bench"))
         ran = here(*SHORT, *database, "--workers", "1,2")
@@ -105,12 +106,12 @@ def test_the_cpu_of_all_workers_counts() -> None:
 
 
 def test_portal(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crowdml.bench.portal.REQUESTS", 10)
-    results = here("bench", "portal", "--json", "--tasks", 20, "--checkins", 300).json()
+    monkeypatch.setattr("crowdml.bench.portal.REQUESTS", 3)
+    results = here("bench", "portal", "--json", "--tasks", 20, "--checkins", 30).json()
     for page in ("list", "search", "task", "picture"):
         assert 0 < results[f"{page}_p50_ms"] <= results[f"{page}_p99_ms"]
         assert results[f"{page}_ratio"] > 0
-    assert (results["tasks"], results["checkins"]) == (20, 300)
+    assert (results["tasks"], results["checkins"]) == (20, 30)
 
 
 @pytest.mark.parametrize(

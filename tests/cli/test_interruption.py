@@ -32,13 +32,14 @@ def as_from_a_terminal() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize(
-    ("run", "module"),
+    ("run", "module", "number"),
     [
-        (COMMAND, "crowdml.cli"),
-        (COMMAND, "sqlalchemy"),
-        (ONE_FILE, "argparse"),
+        (COMMAND, "crowdml.cli", signal.SIGINT),
+        (COMMAND, "crowdml.cli", signal.SIGTERM),
+        (COMMAND, "sqlalchemy", signal.SIGINT),
+        (ONE_FILE, "argparse", signal.SIGINT),
+        (ONE_FILE, "argparse", signal.SIGTERM),
     ],
 )
 def test_a_signal_while_a_command_loads(

@@ -48,20 +48,10 @@ def test_a_new_password_ends_sessions(quick: Here, empty: str, tmp_path: Path) -
         assert store.owners.session(token) is None
 
 
-def test_clear_errors(quick: Here, empty: str, tmp_path: Path) -> None:
-    add = ("owner", "add", "ana", "--password-file")
-    assert "10 to 1000 characters, found 5" in quick(*add, "-", typed="short\n").error()
-    assert "found 0" in quick(*add, "-", typed="").error()
-    assert "found 1001" in quick(*add, "-", typed="x" * 1001).error()
-    assert "cannot read the password file nowhere" in quick(*add, "nowhere").error()
-    (tmp_path / "binary").write_bytes(b"\xff\xfe")
-    assert "cannot read the password file binary" in quick(*add, "binary").error()
-    assert "cannot read the password file ." in quick(*add, ".").error()
-    assert "--password-file -" in quick("owner", "add", "ana", typed=PASSWORD).error()
-    wrong = quick("owner", "add", "two words", "--password-file", "-", typed=PASSWORD)
-    assert "letters, digits and _" in wrong.error()
-    database = ("--database", "mysql://host/db")
-    assert "the database must be a URL such as" in quick("owner", "list", *database).error()
+def test_long_passwords_and_wrong_names(quick: Here, empty: str) -> None:
+    add = ("owner", "add", "--password-file", "-")
+    assert "found 1001" in quick(*add, "ana", typed="x" * 1001).error()
+    assert "letters, digits and _" in quick(*add, "two words", typed=PASSWORD).error()
     assert quick("owner", "list").said().startswith("no owners")
 
 

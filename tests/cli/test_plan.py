@@ -173,23 +173,6 @@ def test_data_by_name_for_a_task_without_a_start(quick: Here, room: tuple[Path, 
     assert quick("plan", file, "--data", pilot, *CROWD, "--json").json()["central_error"] < 0.2
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (("--difficulty", "odd"), "easy, medium or hard"),
-        (("--data", "nothing.npz"), "nothing.npz"),
-        (("--plot", "picture.gif"), "must end in"),
-        (("--trials", 0), "--trials must lie in 1 … "),
-        (("--devices", 0), "--devices must lie in 1 … "),
-    ],
-)
-def test_wrong_wishes(
-    quick: Here, file: Path, arguments: tuple[object, ...], sentence: str
-) -> None:
-    assert sentence in quick("plan", file, *CROWD, *arguments).error()
-    assert file.read_text() == STEPS
-
-
 def test_a_wrong_file_is_named_by_its_fields(quick: Here, file: Path) -> None:
     file.write_text(STEPS.replace("count = 5", "count = 0"))
     assert "features.count must be" in quick("plan", file, *CROWD).err

@@ -124,22 +124,6 @@ def test_lines_that_are_rejected(predict: Here, lines: str, sentence: str) -> No
     assert (ran.code, ran.err.rstrip("\n")) == (1, f"crowdml: {sentence}")
 
 
-def test_models_that_are_none(predict: Here, tmp_path: Path) -> None:
-    (tmp_path / "short.npz").write_bytes(write_model(MODEL, "npz")[:900])
-    for model, sentence in (
-        ("nowhere.npz", "cannot read the model nowhere.npz: No such file or directory."),
-        (".", "cannot read the model .: Is a directory."),
-        ("rows.csv", "a model must be an .npz or .json file that crowdml has exported, and "
-         "rows.csv is neither."),
-        ("http://[", "a link must be https://HOST:PORT/join/TASK, found 'http://['"),
-        ("https://127.0.0.1:1/tasks/x", "cannot reach|the connection failed"),
-    ):  # fmt: skip
-        error = predict("predict", model, "--source", "rows.csv").error()
-        assert any(error.startswith(start) for start in sentence.split("|")), error
-    error = predict("predict", "short.npz", "--source", "rows.csv").error()
-    assert "short.npz must be an .npz file of plain arrays, found one that is damaged" in error
-
-
 # From a live server
 
 

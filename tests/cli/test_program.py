@@ -30,10 +30,3 @@ def test_the_command_compares_what_a_server_hands_out(
     sentence = quick(*pinned).error()
     assert f"found 2 of {len(changed)} that differ" in sentence
     assert "that differ: web/privacy/chance.js, web/none.js." in sentence
-
-
-def test_a_server_that_is_not_there(quick: Here) -> None:
-    assert (
-        "cannot ask http://127.0.0.1:1" in quick("program", "--url", "http://127.0.0.1:1").error()
-    )
-    assert "must begin with https://" in quick("program", "--url", "example.org").error()

@@ -10,7 +10,6 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
 
 import pytest
 
@@ -108,37 +107,6 @@ def test_a_port_that_is_taken(quick: Here) -> None:
     assert sentence.endswith("Choose another --port or --host.")
 
 
-def test_what_is_rejected(quick: Here, tmp_path: Path) -> None:
-    port = free_port()
-    beyond = quick("serve", "--port", port, "--host", "0.0.0.0").error()
-    assert "plain HTTP is for loopback only, found host 0.0.0.0" in beyond
-    assert "--insecure-http" in beyond
-    error = quick("serve", "--port", port, "--workers", 0).error()
-    assert "workers must lie in 1 … 64, found 0" in error
-    assert "log_format must be text or json" in quick("serve", "--log-format", "xml").error()
-    assert "metrics_token must not be empty" in quick("serve", "--metrics-token", "").error()
-    assert "--port must lie in 0 … 65,535, found 70000" in quick("serve", "--port", 70000).error()
-    assert "self-signed or CERT,KEY" in quick("serve", "--port", port, "--tls", "yes").error()
-    (tmp_path / "cert.pem").touch()
-    files = quick("serve", "--port", port, "--tls", "cert.pem,key.pem").error()
-    assert "found no file 'key.pem'" in files
-
-
-@pytest.mark.parametrize("contents", ["", "not a certificate"])
-def test_certificates_that_are_none(quick: Here, contents: str) -> None:
-    for name in ("cert.pem", "key.pem"):
-        (quick.folder / name).write_text(contents)
-    sentence = quick("serve", "--port", free_port(), "--tls", "cert.pem,key.pem").error()
-    assert "cert" in sentence
-
-
-def test_a_database_that_cannot_be_used(quick: Here) -> None:
-    (quick.folder / "bad.db").write_text("a text, and by no means a database")
-    database = f"sqlite:///{quick.folder / 'bad.db'}"
-    sentence = quick("serve", "--port", free_port(), "--database", database).error()
-    assert "cannot use the database" in sentence
-
-
 def test_a_swapped_certificate_and_key(quick: Here) -> None:
     certificate, key = self_signed(quick.folder, "localhost")
     (quick.folder / "other").mkdir()
@@ -148,9 +116,3 @@ def test_a_swapped_certificate_and_key(quick: Here) -> None:
     assert swapped == f"{key} must have a certificate in PEM, found a key. Use --tls CERT,KEY."
     wrong = quick("serve", "--port", port, "--tls", f"{certificate},{other}").error()
     assert wrong.startswith(f"{other} must be the key of the certificate {certificate}")
-
-
-def test_a_folder_that_is_not_there(quick: Here) -> None:
-    sentence = quick("serve", "--port", free_port(), "--database", "sqlite:///none/a.db").error()
-    assert "none" in sentence
-    assert "unable to open" not in sentence

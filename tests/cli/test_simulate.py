@@ -278,32 +278,6 @@ def test_figure_is_drawn(quick: Quick, tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (["--approach", "magic"], "approach must be crowd, central-batch, central-sgd or decent"),
-        (["--batch", "0"], "batch must be a whole number from 1 to 1,000,000,000, found 0."),
-        (["--batch", "1,,2"], 'batch must be a whole number from 1 to 1,000,000,000, found "".'),
-        (["--epsilon", "much"], 'epsilon must be a number above 0, found "much".'),
-        (["--rate", "fast"], 'must be a number above 0 or planned, auto or paper, found "fast"'),
-        (["--rate", "inf"], "the rate must be positive and finite, found inf"),
-        (["--mechanism", "rumour"], "mechanism must be direction, gaussian or laplace, found"),
-        (["--clip", "1"], "direction needs no clip, found 1. Leave it out."),
-        (["--epsilon", "60", "--devices", "1437"], "… 40 for this mechanism, found 60"),
-        (["--delay", "1e18"], "a delay must lie in 0 … 1e+09, found 1e+18"),
-        (["--devices", "5000"], "digits can be dealt to 1 … 1437 devices, found 5000"),
-        (["--optimizer", "adam"], "optimizer must be sgd, "),
-        (["--plot", "figure.doc"], "must end in .pdf, .png, .svg, found 'figure.doc'"),
-        (["--plot", "none/figure.png"], "the figure's folder must exist, found none"),
-        (["--engine", "spark"], "engine must be ray or dask"),
-        (["--dataset", "nothing"], "the data set must be"),
-    ],
-)
-def test_wrong_values_are_one_clear_line(quick: Quick, options: list[str], says: str) -> None:
-    base = [*DIGITS, "--rate", "1"]
-    assert says in quick(*base, *options).error()
-
-
-@pytest.mark.parametrize(
     ("lines", "says"),
     [
         (['schedule = "sqrt"'], "the planned rate is constant, found the schedule sqrt."),
@@ -331,12 +305,6 @@ def test_wrong_values_in_a_plan_file(
     quick: Quick, planned: Planned, lines: list[str], says: str
 ) -> None:
     assert says in quick(*planned(*PLAN, *lines)).error()
-
-
-def test_wrong_usage_is_told_apart(quick: Quick) -> None:
-    assert quick("simulate").code == 2
-    wrong = quick(*DIGITS, "--seed", "-1")
-    assert (wrong.code, "--seed must lie in 0 …" in wrong.err) == (1, True)
 
 
 def test_a_pilot_by_options_and_by_a_plan_file(quick: Quick, planned: Planned) -> None:

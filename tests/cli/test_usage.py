@@ -58,30 +58,6 @@ def test_done_is_0_an_error_is_1_and_wrong_usage_is_2(crowdml: Command) -> None:
     assert "Traceback" not in wrong.err
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["dance"],
-        ["task", "dance"],
-        ["task", "list", "--dance"],
-        ["task", "show"],
-        ["task", "export", "activity"],
-        ["device", "join"],
-        ["device", "run"],
-        ["device", "limits", "--per-sample", "little"],
-        ["demo", "--epsilon", "little"],
-        ["audit", "--trials", "1.5"],
-        ["bench", "server", "--clients", "few"],
-    ],
-    ids=" ".join,
-)
-def test_wrong_usage(quick: Here, arguments: list[str]) -> None:
-    ran = quick(*arguments)
-    assert ran.code == 2
-    assert ran.out == ""
-    assert "Usage: crowdml" in ran.err
-
-
 def numbers() -> Iterator[tuple[tuple[str, ...], str, type]]:
     """List every option that is a number: the command, the option and its type."""
     for path in words(group()):
@@ -155,7 +131,6 @@ def test_a_part_that_is_not_installed_is_named() -> None:
     [
         ("sqlalchemy", ["task", "list"], "server"),
         ("starlette", ["serve"], "server"),
-        ("sqlalchemy", ["demo"], "demo"),
         ("scipy", ["demo"], "demo"),
         ("opendp", ["demo", "--mechanism", "laplace"], "noise"),
     ],

@@ -166,25 +166,6 @@ def test_the_paper_s_way_is_still_there() -> None:
 # What it rejects
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["--epsilon", "0"], "epsilon must be positive, found 0.0."),
-        (["--epsilon", "nan"], "--epsilon must lie in 0 … inf, found nan."),
-        (["--mechanism", "x"], "mechanism must be direction, gaussian or laplace, found 'x'."),
-        (["--devices", "5"], "activity can be dealt to 18 … 6474 devices, found 5."),
-        (["--port", "70000"], "--port must lie in 0 … 65,535, found 70000."),
-        (["--task", "dance"], "task must be activity or digits, found 'dance'."),
-        (["--seconds", "0"], "seconds must lie in 0 … 3600, found 0.0."),
-        (["--seconds", "nan"], "--seconds must lie in 0 … 3,600, found nan."),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_bad_options(here: Here, arguments: list[str], sentence: str) -> None:
-    assert here("demo", "--json", *arguments).error() == sentence
-    assert list(here.folder.iterdir()) == []
-
-
 def test_the_portal_is_where_it_is_asked_to_be(tmp_path: Path) -> None:
     assert _serving(tmp_path, make_task(), 8765).url == "https://127.0.0.1:8765"
 

@@ -19,7 +19,7 @@ from crowdml.protocol import terms_hash
 from tests.cli.command import Command, Here, Ran, soon
 from tests.device.puppet import Puppet, serving
 from tests.support.brokers import broker_in
-from tests.support.servers import PATIENCE, Process, create, free_port, make_directed, make_task
+from tests.support.servers import PATIENCE, Process, create, make_directed, make_task
 
 ROW = "0.1,0.2,-0.3,0.1,walk\n"
 SENSOR: dict[str, Any] = {
@@ -119,23 +119,8 @@ def test_a_pinned_certificate(quick: Here, secure: Process) -> None:
     assert ran == "3 samples kept, 1 check-in answered, 0 samples in the buffer\n"
 
 
-@pytest.mark.parametrize(
-    ("url", "sentence"),
-    [
-        ("{url}/join/nobody", "nobody"),
-        ("{url}", "a link must name a task"),
-        ("{url}/join/", "a link must name a task"),
-        ("http://127.0.0.1:{closed}/join/activity", "cannot reach the server: Connection refused."),
-        ("http://192.0.2.1/join/activity", "plain HTTP is for loopback only"),
-        ("ftp://127.0.0.1/join/activity", "must be https://host:port"),
-        ("127.0.0.1/join/activity", "must be https://host:port"),
-        ("http://127.0.0.1:door/join/activity", "door"),
-        ("http://[::1/join/activity", "[::1"),
-    ],
-)
-def test_links_that_lead_nowhere(quick: Here, server: Process, url: str, sentence: str) -> None:
-    url = url.replace("{url}", server.url).replace("{closed}", str(free_port()))
-    assert sentence in quick("device", "join", url, "--yes").error()
+def test_a_task_that_is_not_there(quick: Here, server: Process) -> None:
+    assert "nobody" in quick("device", "join", f"{server.url}/join/nobody", "--yes").error()
     assert not quick.data.exists()
 
 
@@ -306,26 +291,16 @@ def test_numbers_to_predict(quick: Here, server: Process) -> None:
     assert "labels" not in quick("device", "ledger").said(), "there are none to count"
 
 
-BAD_LINES = [
-    "0.1,0.2,walk",
-    "nan,0,0,0,walk",
-    "0.1,0.2,0.3,0.4,3",
-    "0.1,0.2,0.3,0.4,crawl",
-    "0.1,much,0.3,0.4,walk",
-]
-
-
-@pytest.mark.parametrize("bad", BAD_LINES)
-def test_a_bad_sample_is_skipped(joined: Here, bad: str) -> None:
-    ran = joined("device", "run", "--source", "-", typed=f"{ROW}{bad}\n{2 * ROW}")
+def test_a_bad_sample_is_skipped(joined: Here) -> None:
+    ran = joined("device", "run", "--source", "-", typed=f"{ROW}0.1,0.2,walk\n{2 * ROW}")
     assert ran.said() == "3 samples kept, 1 check-in answered, 0 samples in the buffer\n"
     assert ran.err.startswith("skipped a sample: ")
     assert ran.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("bad", BAD_LINES[:1] + BAD_LINES[3:4])
-def test_a_bad_sample_stops_a_strict_run(joined: Here, bad: str) -> None:
-    joined("device", "run", "--strict", "--source", "-", typed=f"{ROW}{bad}\n{2 * ROW}").error()
+def test_a_bad_sample_stops_a_strict_run(joined: Here) -> None:
+    rows = f"{ROW}0.1,0.2,0.3,0.4,crawl\n{2 * ROW}"
+    joined("device", "run", "--strict", "--source", "-", typed=rows).error()
     assert joined("device", "run", "--source", "-").said().startswith("0 samples kept")
     with closing(DeviceStore(joined.data / "activity.device")) as store:
         assert store.n_samples == 1, "what came before is kept"
@@ -429,51 +404,13 @@ def test_a_recording_without_its_option(quick: Here, server: Process, line: str)
     assert "recording" not in ran.err
 
 
-def test_sources_that_are_none(joined: Here) -> None:
-    missing = joined("device", "run", "--source", "nothing.csv").error()
-    assert missing.startswith("cannot read the source 'nothing.csv'")
-    other = joined("device", "run", "--source", "ftp://host/topic").error()
-    assert "must be a file or -" in other
+def test_an_error_shows_no_password(joined: Here) -> None:
     nowhere = joined("device", "run", "--source", "mqtt://ann:secret@host").error()
     assert nowhere.startswith("a topic's address must be mqtt://[user:password@]HOST[:PORT]/TOPIC")
     assert "secret" not in nowhere
 
 
-@pytest.mark.parametrize(
-    ("source", "option"),
-    [
-        ("mqtt://host/topic", ["--again"]),
-        ("mqtt://host/topic", ["--readings"]),
-        ("mqtt://host/topic", ["--strict"]),
-        ("-", ["--discovery"]),
-        ("-", ["--ca", "file"]),
-        ("-", ["--every", "60"]),
-    ],
-)
-def test_options_of_another_kind_of_source(joined: Here, source: str, option: list[str]) -> None:
-    ran = joined("device", "run", "--source", source, *option)
-    assert ran.code == 2
-    assert f"{option[0]} does not fit this kind of source" in ran.err
-
-
 # Sensor apps; see also tests/device/sources/test_apps.py
-
-
-@pytest.mark.parametrize(
-    ("source", "format", "sentence"),
-    [
-        ("http://0.0.0.0:8000", [], "http:// needs --format"),
-        ("-", ["--format", "morse"], "--format must be one of owntracks, phyphox"),
-        ("samples.csv", ["--format", "termux"], "--format termux needs --source -"),
-        ("-", ["--format", "phyphox"], "needs --source phyphox://HOST:8080"),
-    ],
-)
-def test_apps_and_sources_that_do_not_go_together(
-    joined: Here, source: str, format: list[str], sentence: str
-) -> None:
-    ran = joined("device", "run", "--source", source, *format)
-    assert ran.code == 2
-    assert sentence in ran.err
 
 
 def test_labels_of_a_running_device(owner: Here, server: Process) -> None:
@@ -796,22 +733,6 @@ def test_a_file_that_never_joined_is_no_device(joined: Here) -> None:
     left = joined("device", "leave", "--file", stray).said()
     assert left == f"never joined; {stray} is erased\n"
     assert not list(joined.data.glob("stray*"))
-
-
-def test_leaving_erases_no_other_database(quick: Here, tmp_path: Path) -> None:
-    create(f"sqlite:///{tmp_path / 'crowd.db'}", make_task())
-    assert "is another database" in quick("device", "leave", "--file", "crowd.db").error()
-    assert (tmp_path / "crowd.db").exists()
-
-
-def test_files_that_are_no_devices(quick: Here) -> None:
-    (quick.folder / "text").write_text("a text, and by no means a database")
-    (quick.folder / "folder").mkdir()
-    (quick.folder / "empty").touch()
-    for name in ("text", "folder"):
-        sentence = quick("device", "ledger", "--file", name).error()
-        assert sentence.startswith(f"cannot use the device file {name}: ")
-    assert "has not joined a task" in quick("device", "ledger", "--file", "empty").error()
 
 
 def test_readings_by_name(owner: Here, server: Process, tmp_path: Path) -> None:

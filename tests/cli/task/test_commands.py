@@ -168,8 +168,6 @@ def test_a_model_card(quick: Here, database: str, tmp_path: Path) -> None:
 
 
 def test_where_a_model_cannot_go(quick: Here, database: str) -> None:
-    assert "found 'walks.txt'" in quick("task", "export", "walks", "--out", "walks.txt").error()
-    assert "no task 'x'" in quick("task", "export", "x", "--out", "x.npz").error()
     create(database, make_task("new"))
     assert "new has learnt nothing yet" in quick("task", "export", "new", "--out", "x.npz").error()
     assert "nowhere" in quick("task", "export", "walks", "--out", "nowhere/walks.npz").error()
@@ -186,21 +184,10 @@ def test_a_task_without_privacy_says_so_when_it_is_created(quick: Here, tmp_path
     assert quick("task", "show", "open-book", "--json").json()["epsilon"] == "inf"
 
 
-def test_files_that_are_no_tasks(quick: Here, tmp_path: Path) -> None:
-    file = tmp_path / "task.toml"
-    assert "cannot read" in quick("task", "create", file).error()
-    file.write_bytes(b"\xff\xfe")
-    assert "cannot read" in quick("task", "create", file).error()
-    file.write_text("name =")
-    assert "valid TOML" in quick("task", "create", file).error()
-    good = _filled_in(quick("task", "new").said())
-    file.write_text(good.replace("epsilon = 4.0", "epsilon = -1.0"))
-    sentence = quick("task", "create", file).error()
-    assert sentence.startswith("privacy.epsilon must be a number from 0.000001 to 1,000,000")
-    assert "or inf for no noise, found -1.0." in sentence
-    file.write_text(good)
-    quick("task", "create", file).said()
-    assert "there is a task 'my-task' already" in quick("task", "create", file).error()
+def test_a_task_is_created_once(quick: Here, tmp_path: Path) -> None:
+    (tmp_path / "task.toml").write_text(_filled_in(quick("task", "new").said()))
+    quick("task", "create", "task.toml").said()
+    assert "there is a task 'my-task' already" in quick("task", "create", "task.toml").error()
 
 
 def test_all_wrong_fields_are_named_at_once(quick: Here, tmp_path: Path) -> None:
@@ -251,11 +238,6 @@ def test_where_the_database_is(quick: Here, tmp_path: Path) -> None:
     assert [row["name"] for row in named["tasks"]] == ["elsewhere"]
     quick.changes["CROWDML_DATABASE"] = "sqlite:///other.db"
     assert quick("task", "list", "--json").json() == named
-    for wrong in ("mysql://host/db", "crowdml.db", "sqlite://"):
-        error = quick("task", "list", "--database", wrong).error()
-        assert "the database must be a URL such as" in error
-    nowhere = f"sqlite:///{tmp_path}/no/such/folder.db"
-    assert "cannot use the database" in quick("task", "list", "--database", nowhere).error()
 
 
 def test_brackets_in_a_title_are_text(quick: Here) -> None:
