@@ -33,6 +33,7 @@ def test_a_mechanism_whose_checkins_all_train_inherits_the_rest() -> None:
     plain = cast(Mechanism, type("Plain", (Mechanism,), {})())
     assert (plain.lengths_vary, plain.evaluates, plain.counts_labels) == (True, False, False)
     assert (plain.numbers, plain.error_variance, plain.label_variance) == (1, 0, 0)
+    assert plain.counts_share == 0
     assert plain.error_count_law(0.25, 20) == (5, 0, 3.75)
     assert CheckinEstimates() == (None, 0, 0.0, 0, (), 0)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowdml.privacy import PRIVATE_UP_TO, Loss, epsilon_of, rho_of
+from crowdml.privacy import PRIVATE_UP_TO, Loss, epsilon_of, excess_probability, rho_of
 
 
 def gaussian_delta(epsilon: float, rho: float) -> float:
@@ -89,3 +89,7 @@ def test_round_numbers_and_none() -> None:
 def test_up_to_where_a_guess_is_no_certainty() -> None:
     """Check the largest ε that is called private: a factor of half a billion."""
     assert math.exp(PRIVATE_UP_TO) == pytest.approx(0.5e9, rel=0.1)
+
+
+def test_counts_pass_the_bound_ten_times_as_often_above_three_quarters_of_rho() -> None:
+    assert [excess_probability(1e-6, share) for share in (0.75, 0.76)] == [1e-6, 1e-5]
