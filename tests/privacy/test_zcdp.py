@@ -92,4 +92,4 @@ def test_up_to_where_a_guess_is_no_certainty() -> None:
 
 
 def test_counts_pass_the_bound_ten_times_as_often_above_three_quarters_of_rho() -> None:
-    assert [excess_probability(1e-6, share) for share in (0.75, 0.76)] == [1e-6, 1e-5]
+    assert [excess_probability(0.001, share) for share in (0.75, 0.76)] == [0.001, 0.01]
