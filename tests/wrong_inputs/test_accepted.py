@@ -14,6 +14,7 @@ from crowdml.device.sources import feed
 from crowdml.server import Settings
 from crowdml.sklearn import CrowdClassifier
 from tests.device.fakes import MemoryTransport, join
+from tests.protocol import test_review, test_rules
 from tests.protocol.files import task_file
 from tests.support.servers import make_task
 from tests.wrong_inputs import (
@@ -22,7 +23,6 @@ from tests.wrong_inputs import (
     test_http,
     test_python,
     test_rows,
-    test_task_files,
 )
 from tests.wrong_inputs.test_estimators import HALVES, ROWS
 
@@ -146,8 +146,8 @@ def test_what_is_accepted(tmp_path: Path, call: Callable[[Path], object], why: s
 def test_the_tables_are_large() -> None:
     """Count the wrong inputs of all doors."""
     doors = {
-        "task files": len(test_task_files.FIELDS) + len(test_task_files.NOT_TOML)
-        + len(test_task_files.NO_FIELDS),
+        "task files": len(test_rules.CASES) + len(test_review.NOT_TOML)
+        + sum(len(values) for _, values in test_review.WRONG.values()),
         "command lines": len(test_command_line.ERRORS) + len(test_command_line.USAGE),
         "rows": len(test_rows.CSV) + len(test_rows.QUOTES) + len(test_rows.JSON)
         + len(test_rows.HEADERS) + len(test_rows.DIALECTS),
