@@ -16,11 +16,11 @@ from crowdml.sklearn import CrowdClassifier
 from tests.device.fakes import MemoryTransport, join
 from tests.protocol import test_review, test_rules
 from tests.protocol.files import task_file
+from tests.server.http import test_bad_input as bad
 from tests.support.servers import make_task
 from tests.wrong_inputs import (
     test_command_line,
     test_estimators,
-    test_http,
     test_python,
     test_rows,
 )
@@ -159,8 +159,9 @@ def test_the_tables_are_large() -> None:
         "estimators": len(test_estimators.CLASSIFIERS) + len(test_estimators.PAIRS)
         + len(test_estimators.GROUPS) + 2 * len(test_estimators.TABLES)
         + 3 * len(test_estimators.LATER),
-        "HTTP": len(test_http.ADDRESSES) + 3 * len(test_http.TOKENS) + 2 * len(test_http.BODIES)
-        + len(test_http.ENROLMENTS) + len(test_http.FIELDS),
+        "HTTP": len(bad.NO_TASKS) + len(bad.NOWHERE) + len(bad.METHODS) + len(bad.ROLES)
+        + len(bad.FORMATS) + 3 * len(bad.TOKENS) + 2 * len(bad.BODIES) + len(bad.ENROLMENTS)
+        + sum(map(len, bad.NOISY.values())) + len(bad.IMPLAUSIBLE),
     }  # fmt: skip
     assert min(doors.values()) >= 40, doors
     assert sum(doors.values()) >= 1300, doors
