@@ -11,8 +11,6 @@ from crowdml.protocol import PROBLEMS, Task
 from tests.support.servers import Process, Reply, Wire, problem_kind, rows
 from tests.wrong_inputs.expect_error import RAW
 
-__all__ = ["MISSING", "OUT_OF_RANGE", "WRONG_TYPES", "Bench", "joined"]
-
 TABLES = ("tasks", "devices", "invites", "checkins", "snapshots")
 MISSING = msgspec.UNSET
 

@@ -14,12 +14,13 @@ import msgspec
 import pytest
 import typer
 
+from crowdml.demo import free_port
 from crowdml.device import DeviceStore
 from crowdml.protocol import terms_hash
 from tests.cli.command import Command, Here, Ran, soon
 from tests.device.puppet import Puppet, serving
 from tests.support.brokers import broker_in
-from tests.support.servers import PATIENCE, Process, create, free_port, make_directed, make_task
+from tests.support.servers import PATIENCE, Process, create, make_directed, make_task
 
 ROW = "0.1,0.2,-0.3,0.1,walk\n"
 SENSOR: dict[str, Any] = {
