@@ -16,10 +16,9 @@ from PIL import Image
 from playwright.sync_api import Browser, CDPSession, Page, expect, sync_playwright
 
 from crowdml.cli.console import Console
-from crowdml.demo import Demo, run_demo
+from crowdml.demo import Demo, free_port, run_demo
 from tests.browser.chromium import ARGUMENTS, LOOKS, find_chromium
 from tests.browser.participants import MOTION_SENSORS
-from tests.support.servers import free_port
 
 FOLDER = Path(__file__).parent
 SCALE = 1.2

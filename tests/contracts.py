@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from grimp import ImportGraph
 from importlinter import Contract, ContractCheck, output
 
-__all__ = ["Doors"]
-
 
 class Doors(Contract):
     """Allow only a module's own package to name it; everybody else imports from the package.

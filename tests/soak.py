@@ -42,8 +42,6 @@ from tests.support.servers import (
     recompute,
 )
 
-__all__ = ["Soak"]
-
 DEVICES = 6
 FEATURES = 4
 PAUSE = 0.05

@@ -23,8 +23,6 @@ from playwright.sync_api import (
 
 from tests.support.servers import PATIENCE
 
-__all__ = ["ARGUMENTS", "LOOKS", "Profile", "Watch", "find_chromium", "launched"]
-
 NAMES = ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser")
 ARGUMENTS = [
     "--no-sandbox",

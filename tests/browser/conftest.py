@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.browser.chromium import LOOKS, Profile, Watch, launched
-from tests.browser.portals import LastingPortal, Portal, ServePortal, gallery, populate, portals
-from tests.support.servers import PATIENCE, Wire, create
+from tests.browser.portals import LastingPortal, ServePortal, gallery, populate, portals
+from tests.support.servers import PATIENCE, Portal, Wire, create
 
 
 class Browse(Protocol):

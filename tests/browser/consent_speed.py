@@ -17,8 +17,7 @@ from crowdml.protocol import Task
 from tests.browser.chromium import LOOKS, launched
 from tests.browser.looking import ROOT
 from tests.browser.participants import Participant
-from tests.browser.portals import Portal
-from tests.support.servers import PATIENCE, create
+from tests.support.servers import PATIENCE, Portal, create
 
 TASK = ROOT / "examples" / "activity.toml"
 KILOBITS, LATENCY = 400, 150

@@ -19,8 +19,6 @@ from websockets.sync.client import ClientConnection, connect
 
 from tests.support.servers import PATIENCE
 
-__all__ = ["Firefox", "find_firefox", "firefox"]
-
 LEAVING = "was interrupted while the page was loading"
 """Firefox says so of an event stream whose page is left."""
 

@@ -9,16 +9,6 @@ from playwright.sync_api import Page
 from crowdml.portal.pages.static import STATIC
 from tests.support.servers import PATIENCE
 
-__all__ = [
-    "ROOT",
-    "TASK_SCRIPT",
-    "barriers",
-    "fits",
-    "hurry",
-    "overflow_of_large_text",
-    "show_all",
-]
-
 ROOT = Path(__file__).parents[2]
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]

@@ -8,11 +8,8 @@ from playwright.sync_api import CDPSession, Locator, Page, Request, expect
 
 from crowdml.protocol import Task
 from tests.browser.looking import barriers, fits, overflow_of_large_text, show_all
-from tests.browser.portals import Portal
-from tests.support.servers import PATIENCE, make_task
+from tests.support.servers import PATIENCE, Portal, make_task
 from tests.web.pages import version
-
-__all__ = ["Participant", "inspect", "phone_task", "running"]
 
 MOTION_SENSORS = ("accelerometer", "linear-acceleration", "gyroscope")
 """Chromium sends no motion event unless it has all three."""

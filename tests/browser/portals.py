@@ -14,18 +14,6 @@ from crowdml.protocol import Task, terms_hash
 from tests.portal import owner_browser
 from tests.support.servers import Portal, Wire, checkin, create, directed, enrolled, make_task
 
-__all__ = [
-    "BrowsedPortal",
-    "Crowd",
-    "LastingPortal",
-    "Portal",
-    "ServePortal",
-    "gallery",
-    "populate",
-    "portals",
-]
-
-
 SIMULATE = """
 import json, os, time
 while not os.path.exists("simulated"):

@@ -20,9 +20,9 @@ from crowdml.protocol import Task
 from tests.browser.chromium import ARGUMENTS, LOOKS, find_chromium
 from tests.browser.looking import ROOT, show_all
 from tests.browser.participants import Participant, phone_task
-from tests.browser.portals import Crowd, Portal, gallery, populate
+from tests.browser.portals import Crowd, gallery, populate
 from tests.browser.test_portal_pages import PAGES
-from tests.support.servers import PATIENCE, create
+from tests.support.servers import PATIENCE, Portal, create
 from tests.web.pages import add_tasks, claim, version
 
 SCREENSHOTS = ROOT / "screenshots"

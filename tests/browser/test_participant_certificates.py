@@ -16,9 +16,8 @@ from playwright.sync_api import Browser, Error, Page, expect
 
 from tests.browser.chromium import LOOKS, Watch, launched
 from tests.browser.participants import Participant, phone_task, running
-from tests.browser.portals import Portal
 from tests.conformance.certificates import Certificates
-from tests.support.servers import PATIENCE
+from tests.support.servers import PATIENCE, Portal
 from tests.web.pages import add_tasks
 
 pytestmark = [

@@ -9,8 +9,7 @@ from crowdml.protocol import terms_hash
 from tests.browser.chromium import Watch
 from tests.browser.conftest import Browse
 from tests.browser.participants import Participant, inspect, phone_task
-from tests.browser.portals import Portal
-from tests.support.servers import make_task
+from tests.support.servers import Portal, make_task
 from tests.web.pages import add_tasks
 
 pytestmark = pytest.mark.xdist_group("phones")

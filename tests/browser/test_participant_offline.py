@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.chromium import Watch
 from tests.browser.conftest import Browse
 from tests.browser.participants import phone_task, running
-from tests.browser.portals import Portal
+from tests.support.servers import Portal
 from tests.web.pages import add_tasks
 
 pytestmark = pytest.mark.xdist_group("phones")

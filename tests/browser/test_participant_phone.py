@@ -8,8 +8,8 @@ from playwright.sync_api import Page, Route, expect
 from tests.browser.chromium import Watch
 from tests.browser.conftest import Browse
 from tests.browser.participants import Participant, inspect, phone_task, running
-from tests.browser.portals import Portal
 from tests.browser.test_portal_weight import Scale
+from tests.support.servers import Portal
 from tests.web.pages import add_tasks
 
 pytestmark = pytest.mark.xdist_group("phones")

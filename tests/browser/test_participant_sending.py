@@ -13,7 +13,7 @@ from crowdml.protocol import Task
 from tests.browser.chromium import Watch
 from tests.browser.conftest import Browse
 from tests.browser.participants import Participant, inspect, phone_task, running
-from tests.browser.portals import Portal
+from tests.support.servers import Portal
 from tests.web.pages import add_tasks
 
 pytestmark = pytest.mark.xdist_group("phones")

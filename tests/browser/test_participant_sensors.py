@@ -6,7 +6,7 @@ from playwright.sync_api import Browser, expect
 from tests.browser.chromium import ARGUMENTS, LOOKS, Watch, find_chromium
 from tests.browser.conftest import Browse
 from tests.browser.participants import Participant, inspect, phone_task
-from tests.browser.portals import Portal
+from tests.support.servers import Portal
 from tests.web.pages import add_tasks
 
 pytestmark = pytest.mark.xdist_group("phones")

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Browse
 from tests.browser.looking import show_all
-from tests.browser.portals import Portal
+from tests.support.servers import Portal
 
 
 def test_from_the_list_to_taking_part(desktop: Page, portal: Portal) -> None:

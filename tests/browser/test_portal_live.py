@@ -8,8 +8,8 @@ from playwright.sync_api import Page, expect
 from tests.browser.chromium import Watch
 from tests.browser.conftest import Browse
 from tests.browser.looking import hurry
-from tests.browser.portals import Crowd, Portal, ServePortal
-from tests.support.servers import make_task
+from tests.browser.portals import Crowd, ServePortal
+from tests.support.servers import Portal, make_task
 
 TASK = make_task("walking", privacy__epsilon=10.0, stop__updates=40, collection__batch=20)
 

@@ -11,9 +11,9 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.browser.chromium import Watch
-from tests.browser.portals import Portal, ServePortal
+from tests.browser.portals import ServePortal
 from tests.browser.test_portal_pages import PAGES
-from tests.support.servers import PATIENCE, Wire, checkin, enrol, make_task
+from tests.support.servers import PATIENCE, Portal, Wire, checkin, enrol, make_task
 
 PAGE = "text/html,*/*;q=0.8"
 VISITOR = "127.0.0.9"

@@ -13,9 +13,9 @@ from crowdml.protocol import probability_in_words
 from crowdml.types import Array
 from tests.browser.conftest import Browse
 from tests.browser.participants import Participant, phone_task
-from tests.browser.portals import Crowd, Portal
+from tests.browser.portals import Crowd
 from tests.browser.test_participant_sensors import MANUAL
-from tests.support.servers import make_task
+from tests.support.servers import Portal, make_task
 from tests.web.pages import add_tasks
 
 pytestmark = pytest.mark.xdist_group("tabs")

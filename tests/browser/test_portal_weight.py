@@ -13,8 +13,8 @@ from crowdml.portal.pages.static import STATIC
 from crowdml.server import Settings
 from tests.browser.conftest import Browse
 from tests.browser.looking import TASK_SCRIPT, hurry
-from tests.browser.portals import Crowd, Portal, portals
-from tests.support.servers import PATIENCE, make_task
+from tests.browser.portals import Crowd, portals
+from tests.support.servers import PATIENCE, Portal, make_task
 
 FIRST_VIEW, HOUR = 120_000, 10_000_000
 """Bytes."""

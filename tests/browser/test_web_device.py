@@ -11,8 +11,7 @@ from crowdml.privacy import CheckinKey, DirectionMechanism
 from crowdml.privacy.direction.channel import FIELDS
 from tests.browser.chromium import Watch
 from tests.browser.conftest import Browse
-from tests.browser.portals import Portal
-from tests.support.servers import make_task
+from tests.support.servers import Portal, make_task
 from tests.web.pages import Tabs, add_tasks, change_task, claim, version
 
 pytestmark = pytest.mark.xdist_group("tabs")

@@ -8,7 +8,7 @@ from playwright.sync_api import Error, Page
 
 from tests.browser.chromium import Watch
 from tests.browser.conftest import Browse
-from tests.browser.portals import Portal
+from tests.support.servers import Portal
 from tests.web.pages import Tabs
 
 pytestmark = pytest.mark.xdist_group("tabs")

@@ -19,8 +19,6 @@ import pytest
 import crowdml
 from crowdml.cli import main
 
-__all__ = ["COMMAND", "Command", "Here", "Ran", "environment", "soon"]
-
 COMMAND = [sys.executable, "-m", "crowdml"]
 PATIENCE = 300.0
 """The seconds after which a process counts as hung, on a busy machine."""

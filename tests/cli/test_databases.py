@@ -96,6 +96,8 @@ def test_a_device_command_rejects_a_database(files: Here, command: str) -> None:
     before = bytes_of(files.folder)
     said = files(*command.split(), "--file", "server.db").error()
     assert said == "server.db is another database. Name a device file."
+    said = files(*command.split(), "--file", "nope.device").error()
+    assert said == "there is no device file nope.device. Join a task first."
     assert bytes_of(files.folder) == before
 
 

@@ -14,8 +14,9 @@ from contextlib import closing, contextmanager
 import pytest
 
 from crowdml.certificate import self_signed
+from crowdml.demo import free_port
 from tests.cli.command import Command, Here
-from tests.support.servers import PATIENCE, Wire, free_port
+from tests.support.servers import PATIENCE, Wire
 
 
 @contextmanager

@@ -6,8 +6,6 @@ from pathlib import Path
 
 from tests.support.authority import certify
 
-__all__ = ["Certificates"]
-
 
 class Certificates:
     """Hold a server's certificates, and serve with one of them."""

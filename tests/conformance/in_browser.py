@@ -8,8 +8,6 @@ from tests.conformance.scene import BATCH, COST, Scene
 from tests.conformance.subject import PROBES
 from tests.conformance.table import Seen
 
-__all__ = ["BrowserDevice", "open_page"]
-
 SUBJECT = """async ([batch, cost]) => {
     const web = await import("/web/index.js");
     // What waits for the end of a slot goes on at once.

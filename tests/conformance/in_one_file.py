@@ -22,9 +22,6 @@ from tests.conformance.scene import RETRY_AFTER, Scene
 from tests.conformance.table import Seen
 from tests.support.servers import LABELS
 
-__all__ = ["OneFileDevice"]
-
-
 LONGEST_REST = 0.2
 """The longest rest before a check-in is sent, in seconds; pauses between attempts are longer."""
 

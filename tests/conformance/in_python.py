@@ -17,8 +17,6 @@ from tests.conformance.subject import PROBES
 from tests.conformance.table import Seen
 from tests.support.servers import LABELS
 
-__all__ = ["PythonDevice"]
-
 X = [0.1, 0.2, 0.3, 0.4]
 HELD = {Outcome.WAITING: "waiting", Outcome.PAUSED: "paused", Outcome.TERMS: "terms changed"}
 

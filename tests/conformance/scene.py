@@ -12,8 +12,6 @@ from crowdml.protocol import PROBLEMS, Task, terms_hash
 from tests.device.puppet import Answer
 from tests.support.servers import make_task
 
-__all__ = ["APPLIED", "BATCH", "COST", "RETRY_AFTER", "Heard", "Scene", "Stage", "answer_of"]
-
 WEB = Path(crowdml.__file__).parent / "web"
 BLANK = b"<!doctype html><title>A blank page</title>"
 BATCH, SIZE = 3, 12

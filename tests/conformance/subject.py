@@ -5,8 +5,6 @@ from typing import Protocol
 from tests.conformance.scene import RETRY_AFTER, Scene
 from tests.conformance.table import Seen
 
-__all__ = ["PROBES", "Subject"]
-
 
 class Subject(Protocol):
     """Drive one device of one scene."""

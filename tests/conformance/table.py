@@ -5,19 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = [
-    "ANSWERS",
-    "EVENTS",
-    "STATES",
-    "TABLE",
-    "Expected",
-    "Seen",
-    "cells",
-    "expected",
-    "is_never_asked_for",
-    "not_offered",
-]
-
 TABLE: dict[str, Any] = json.loads(
     (Path(__file__).parent.parent / "vectors" / "behaviour.json").read_text(encoding="utf-8")
 )

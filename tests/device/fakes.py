@@ -26,8 +26,6 @@ from crowdml.protocol import (
 from crowdml.types import Array, Ints
 from tests.support.checkins import DirectionCheckin, NoiseCheckin
 
-__all__ = ["MemoryTransport", "SilentChance", "join", "one_hot"]
-
 
 class MemoryTransport:
     """Answer as an honest server without a network; `before` and `after` are faults to come.

@@ -13,8 +13,6 @@ import msgspec
 from tests.device.fakes import MemoryTransport
 from tests.support.servers import PATIENCE, make_task
 
-__all__ = ["Answer", "Puppet", "Script", "serving"]
-
 Answer = tuple[int, dict[str, str], bytes]
 
 

@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-__all__ = ["PAGES", "ROOT", "blocks", "inline", "page", "table_rows"]
-
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
     str(path.relative_to(ROOT))

@@ -5,8 +5,6 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-__all__ = ["EXAMPLES", "load"]
-
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 

@@ -10,8 +10,6 @@ from crowdml.protocol import Task, set_fields
 from tests.docs.pages import blocks, page
 from tests.examples.module import load
 
-__all__ = ["edited", "room_task"]
-
 
 def edited(text: str, block: str) -> str:
     """Return a task file in which the reader has written what a block says."""

@@ -49,8 +49,6 @@ from crowdml.protocol import (
 from crowdml.server.http.body import decode
 from tests.support.servers import make_directed, make_task
 
-__all__ = ["PARSERS", "enter"]
-
 NOISY, DIRECTED = make_task().terms, make_directed().terms
 PARSERS: dict[str, Callable[[bytes], object]] = {}
 """The parsers by name; `tests/fuzz/corpus` has a folder of inputs for each."""

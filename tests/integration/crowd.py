@@ -21,8 +21,6 @@ from crowdml.server.database.log_entry import LogEntry
 from crowdml.types import Ints
 from tests.support.servers import PATIENCE, Process, make_directed, make_task
 
-__all__ = ["FEATURES", "PARITY", "Collector", "log_of", "numbered", "uses", "without_noise"]
-
 DEVICE_PROCESS = Path(__file__).parents[1] / "support" / "device_process.py"
 FEATURES = 60
 PARITY = ["even", "odd"]

@@ -13,8 +13,6 @@ from crowdml.types import Array
 from tests.server.learning import entry
 from tests.support.servers import make_directed, make_task
 
-__all__ = ["KINDS", "features", "fold_of", "learnt", "made"]
-
 NUMBER: dict[str, Any] = {"target__labels": None, "model__clip": 1.0}
 KINDS: dict[str, Task] = {
     "softmax": make_task(),

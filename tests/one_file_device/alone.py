@@ -16,8 +16,6 @@ from unittest.mock import patch
 from crowdml import one_file_device as standalone
 from tests.support.servers import PATIENCE
 
-__all__ = ["PROGRAM", "Alone", "AloneHere", "line"]
-
 PROGRAM = Path(standalone.__file__)
 
 

@@ -15,8 +15,6 @@ from packaging.requirements import Requirement
 
 from tests.docs.pages import ROOT
 
-__all__ = ["build", "clean_python", "link", "needed", "own"]
-
 
 @cache
 def build() -> tuple[Path, Path]:

@@ -23,8 +23,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["base", "build", "caddyfiles", "check", "secrets"]
-
 ROOT = Path(__file__).parents[2]
 DOCKER = ROOT / "examples" / "docker"
 IMAGE = "crowdml"

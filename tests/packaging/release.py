@@ -25,8 +25,6 @@ from tests.docs.pages import ROOT, page
 from tests.docs.test_tutorial import LARGEST_ERROR, Terminal, follow
 from tests.packaging.test_extras import LOAD, PROMISES, USED_LATE
 
-__all__ = ["check", "problems_of_tag", "sbom"]
-
 PATIENCE = 480.0
 """Seconds for one command."""
 PLACEHOLDER = ".example/"

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 
 from starlette.applications import Starlette
 
-__all__ = ["call"]
-
 EMPTY: Mapping[str, str] = {}
 
 

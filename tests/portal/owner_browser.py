@@ -15,8 +15,6 @@ from crowdml.portal.pages import planner
 from tests.support import servers
 from tests.support.servers import PATIENCE, Reply, Wire
 
-__all__ = ["NAME", "PASSWORD", "Browser", "Portal", "fields_of", "text_of", "wrong_inputs"]
-
 NAME, PASSWORD = "ana", "correct horse battery"
 
 

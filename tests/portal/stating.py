@@ -27,8 +27,6 @@ from tests.portal.owner_browser import Portal
 from tests.server.learning import arrivals, new_learner
 from tests.support.servers import create, make_task
 
-__all__ = ["TASKS", "Stated", "Stating", "stating"]
-
 MOTION: dict[str, Any] = {"features__count": 33, "features__sensor.kind": "motion"}
 OFTEN = MOTION | {"features__sensor.every": 1}
 TYPED: dict[str, Any] = {

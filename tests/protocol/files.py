@@ -1,7 +1,5 @@
 """Make task files with chosen fields, for tests of what they may contain."""
 
-__all__ = ["FIELDS", "REGRESSION", "STEPS", "task_file"]
-
 FIELDS: dict[str, str] = {
     "name": '"activity"',
     "title": '"Activity"',

@@ -6,8 +6,6 @@ import numpy as np
 
 from crowdml.learnt import Start
 
-__all__ = ["make_start"]
-
 
 def make_start(labels: tuple[str, ...] = ("still", "walk", "run"), **changes: Any) -> Start:
     """Make a start for the tasks of the test servers, also for mechanisms that bound in L2."""

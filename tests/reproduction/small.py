@@ -7,8 +7,6 @@ from crowdml.reproduction import FigurePlan, load_plans
 from crowdml.reproduction.spectrum import load_data
 from crowdml.simulation import Dataset
 
-__all__ = ["load_small", "small_plans"]
-
 SAMPLES = 600
 CLASSES = 3
 

@@ -12,8 +12,6 @@ from crowdml.server.log.decision import Arrival
 from tests.server.learning import message, noisy
 from tests.support.checkins import DirectionCheckin
 
-__all__ = ["miscounting", "people", "responding"]
-
 
 def people(task: Task, n: int) -> list[DeviceRow]:
     return [DeviceRow(1, i, f"{task.name}-{i}", "active") for i in range(n)]

@@ -19,20 +19,6 @@ from crowdml.server.log.learner import Learner
 from tests.support.checkins import DirectionCheckin, NoiseCheckin
 from tests.support.servers import checkin, directed
 
-__all__ = [
-    "arrivals",
-    "assert_same",
-    "changed",
-    "enlist",
-    "entry",
-    "ingest_now",
-    "message",
-    "new_learner",
-    "noisy",
-    "reopened",
-    "replayed",
-]
-
 CROWD = 3
 
 

@@ -11,8 +11,6 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.support.servers import PATIENCE, Process, Wire, create, make_task
 
-__all__ = ["BEAT", "Series", "await_that", "nodes", "scrape", "total"]
-
 BEAT = 0.1
 """Seconds between two heartbeats: short, so that no test waits long."""
 

@@ -9,8 +9,6 @@ from crowdml.simulation import Dataset, StartPoint, model_for
 from crowdml.simulation.crowd_settings import Learning
 from crowdml.types import Array, Ints
 
-__all__ = ["CLIMATE", "after_a_pilot", "answers"]
-
 CLIMATE = ("cold", "fine", "warm")
 Answers = tuple[Array, Array, Ints]
 

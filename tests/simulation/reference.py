@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-__all__ = ["Checkin", "run_crowd"]
-
 
 class Checkin(NamedTuple):
     """Record a check-in as the server sees it."""

@@ -4,8 +4,6 @@ import numpy as np
 
 from crowdml.simulation import Dataset
 
-__all__ = ["classes", "numbers"]
-
 
 def classes(n: int = 300, n_features: int = 7, n_classes: int = 3, seed: int = 0) -> Dataset:
     """Make noisy clusters with ‖x‖₁ ≤ 1, with a third as many samples for testing."""

@@ -6,8 +6,6 @@ from types import ModuleType
 from crowdml.protocol import MECHANISMS
 from tests.support.contributing_steps import steps
 
-__all__ = ["GERMAN", "MODULE", "NEW", "REGISTRY", "SIGN", "register"]
-
 NEW = "sign"
 PRIVACY, TERMS, REGISTERED, MODULE, REGISTRY, GERMAN = steps("Add a mechanism")
 

@@ -7,8 +7,6 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-__all__ = ["certify"]
-
 
 def certify(
     folder: Path, host: str = "localhost", days: float = 1.0, since: float = -2.0

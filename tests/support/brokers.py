@@ -17,9 +17,8 @@ import paho.mqtt.client as mqtt
 from paho.mqtt.enums import CallbackAPIVersion
 
 from crowdml.certificate import self_signed
-from tests.support.servers import PATIENCE, free_port
-
-__all__ = ["PASSWORD", "TOPIC", "Mosquitto", "broker_in", "eventually"]
+from crowdml.demo import free_port
+from tests.support.servers import PATIENCE
 
 TOPIC, USER, PASSWORD = "home/samples", "ann", "p@ss/word"
 SBIN = f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin"

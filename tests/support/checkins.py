@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING
 from crowdml.privacy import DirectionPayload, NoisePayload
 from crowdml.protocol import checkin_type
 
-__all__ = ["DirectionCheckin", "NoiseCheckin"]
-
 if TYPE_CHECKING:
 
     class NoiseCheckin(NoisePayload, frozen=True, kw_only=True):

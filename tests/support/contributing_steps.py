@@ -5,8 +5,6 @@ from pathlib import Path
 from textwrap import dedent, indent
 from typing import NamedTuple
 
-__all__ = ["ROOT", "Step", "overlay", "steps"]
-
 ROOT = Path(__file__).parents[2]
 
 

@@ -18,8 +18,6 @@ from crowdml.server.database.log import Log
 from crowdml.server.database.nodes import Nodes
 from crowdml.server.operation.serve import serve
 
-__all__ = ["Forked", "run_breakable", "run_command"]
-
 FULL = "no space left on device"
 
 

@@ -4,8 +4,6 @@ import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["full_disk"]
-
 
 @contextmanager
 def full_disk(largest: int = 0) -> Iterator[None]:

@@ -15,8 +15,6 @@ from crowdml.demo import free_port
 from tests.cli.command import soon
 from tests.docs.pages import blocks, page
 
-__all__ = ["Nginx", "addresses"]
-
 AROUND = """
 daemon off; pid {0}/pid; error_log {0}/error.log; {1}
 events {{}}

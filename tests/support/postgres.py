@@ -11,8 +11,6 @@ from tempfile import TemporaryDirectory
 
 from crowdml.demo import free_port
 
-__all__ = ["Postgres", "running_postgres"]
-
 SETTINGS = ("fsync=on", "max_connections=50", "shared_buffers=32MB", "unix_socket_directories=")
 
 

@@ -7,8 +7,6 @@ from crowdml.cli import commands, serve
 from crowdml.portal import routes
 from crowdml.portal.pages.static import STATIC
 
-__all__ = ["COMPRESSED", "MODULES"]
-
 MODULES = commands, embed, routes, serve, uvloop
 COMPRESSED = STATIC.files
 """The files that pages load. Compressing them takes longer than starting the server."""

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import msgspec
 import numpy as np
 
-from crowdml.demo import ServerProcess, free_port
+from crowdml.demo import ServerProcess
 from crowdml.demo.launcher import HUNG_AFTER_SECONDS
 from crowdml.privacy import CheckinKey, DirectionMechanism, NoiseMechanism
 from crowdml.privacy.direction.channel import FIELDS
@@ -25,28 +25,6 @@ from crowdml.server import Store
 from crowdml.server.log.fold import Fold
 from tests.support.checkins import DirectionCheckin, NoiseCheckin
 from tests.support.forked_server import Forked, run_breakable, run_command
-
-__all__ = [
-    "LABELS",
-    "PATIENCE",
-    "Portal",
-    "Process",
-    "Reply",
-    "Start",
-    "Wire",
-    "checkin",
-    "create",
-    "directed",
-    "enrol",
-    "enrolled",
-    "free_port",
-    "make_directed",
-    "make_task",
-    "problem_kind",
-    "recompute",
-    "rows",
-    "starter",
-]
 
 PATIENCE = HUNG_AFTER_SECONDS
 LABELS = ("still", "walk", "run")

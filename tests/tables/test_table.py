@@ -94,9 +94,11 @@ def test_a_header_shows_the_dialect(first: str, dialect: CsvDialect) -> None:
     assert guess_dialect(first) == dialect
 
 
-@pytest.mark.parametrize("said", ["", "|", ",,", ";;", ";,.", "semicolon"])
+@pytest.mark.parametrize(
+    "said", ["", " ", "|", ",,", ";;", ";,.", ".,", ",;", "; ,", "tab,,", "\t\t", "x"]
+)
 def test_what_is_no_dialect(said: str) -> None:
-    with pytest.raises(InvalidInput, match="--csv must be the sign between columns"):
+    with pytest.raises(InvalidInput, match=r"--csv must be the sign between columns .*[^.]\.$"):
         read_dialect(said)
     assert read_dialect(r"\t,") == CsvDialect("\t", ",")
 

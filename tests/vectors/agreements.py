@@ -4,8 +4,6 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["agreed", "followed"]
-
 MANUAL = {
     "kind": "manual", "rate": 20.0, "window": 64, "transform": "values", "first_bin": 1.0,
     "scale": 200.0, "every": 30.0, "trigger": "always", "fields": ["a", "b", "c"],

@@ -11,8 +11,6 @@ from pathlib import Path
 from tests.vectors import cases, compute
 from tests.vectors.compute import Case
 
-__all__ = ["HERE", "VECTORS"]
-
 HERE = Path(__file__).parent
 
 VECTORS: dict[str, tuple[Callable[[], list[Case]], Callable[[Case], Case]]] = {

@@ -7,8 +7,6 @@ from typing import Any
 from crowdml.protocol import Task
 from tests.vectors.tasks import LEAST
 
-__all__ = ["promised", "sent_before"]
-
 ANSWERS = '["still", "on foot", "in a vehicle"]'
 SHARES = (
     (0.0, 0.0), (0.2, 0.0), (0.0, 0.05), (1 / 3, 0.1), (0.123, 0.0457), (0.5, 0.4), (0.0004, 0.0),

@@ -1,7 +1,5 @@
 """Make task files for the vectors of terms: every mechanism, and every field of the terms."""
 
-__all__ = ["LEAST", "TASKS"]
-
 LEAST = """\
 name = "activity"
 title = "Activity"

@@ -11,8 +11,6 @@ from playwright.sync_api import Page, Request, Route
 from crowdml.protocol import TERMS_HEADER, Task, terms_hash
 from tests.support.servers import Portal, create
 
-__all__ = ["Tabs", "add_tasks", "change_task", "claim", "version"]
-
 BLANK = "/web/index.js"
 """A script that is shown as text: a page without code, at the server's address."""
 LOAD = """async (task) => {

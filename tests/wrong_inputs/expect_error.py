@@ -8,8 +8,6 @@ import pytest
 
 from crowdml.errors import CrowdmlError
 
-__all__ = ["RAW", "expect"]
-
 RAW = re.compile(r"Traceback|<U\d|dtype|sqlite3\.|\[Errno|object at 0x|NoneType|\.\.$")
 """Words of Python and its libraries, which help nobody who runs a command."""
 

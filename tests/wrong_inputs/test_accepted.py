@@ -14,15 +14,15 @@ from crowdml.device.sources import feed
 from crowdml.server import Settings
 from crowdml.sklearn import CrowdClassifier
 from tests.device.fakes import MemoryTransport, join
+from tests.protocol import test_review, test_rules
 from tests.protocol.files import task_file
+from tests.server.http import test_bad_input as bad
 from tests.support.servers import make_task
 from tests.wrong_inputs import (
     test_command_line,
     test_estimators,
-    test_http,
     test_python,
     test_rows,
-    test_task_files,
 )
 from tests.wrong_inputs.test_estimators import HALVES, ROWS
 
@@ -146,11 +146,10 @@ def test_what_is_accepted(tmp_path: Path, call: Callable[[Path], object], why: s
 def test_the_tables_are_large() -> None:
     """Count the wrong inputs of all doors."""
     doors = {
-        "task files": len(test_task_files.FIELDS) + len(test_task_files.NOT_TOML)
-        + len(test_task_files.NO_FIELDS),
+        "task files": len(test_rules.CASES) + len(test_review.NOT_TOML)
+        + sum(len(values) for _, values in test_review.WRONG.values()),
         "command lines": len(test_command_line.ERRORS) + len(test_command_line.USAGE),
-        "rows": len(test_rows.CSV) + len(test_rows.QUOTES) + len(test_rows.JSON)
-        + len(test_rows.HEADERS) + len(test_rows.DIALECTS),
+        "rows": len(test_rows.CSV) + len(test_rows.QUOTES) + len(test_rows.JSON),
         "messages of a topic": len(test_rows.BYTES),
         "Python": len(test_python.FREE) + len(test_python.SAMPLES) + len(test_python.JOINS)
         + len(test_python.CALLS) + len(test_python.READINGS) + len(test_python.NUMBERS)
@@ -159,8 +158,9 @@ def test_the_tables_are_large() -> None:
         "estimators": len(test_estimators.CLASSIFIERS) + len(test_estimators.PAIRS)
         + len(test_estimators.GROUPS) + 2 * len(test_estimators.TABLES)
         + 3 * len(test_estimators.LATER),
-        "HTTP": len(test_http.ADDRESSES) + 3 * len(test_http.TOKENS) + 2 * len(test_http.BODIES)
-        + len(test_http.ENROLMENTS) + len(test_http.FIELDS),
+        "HTTP": len(bad.NO_TASKS) + len(bad.NOWHERE) + len(bad.METHODS) + len(bad.ROLES)
+        + len(bad.FORMATS) + 3 * len(bad.TOKENS) + 2 * len(bad.BODIES) + len(bad.ENROLMENTS)
+        + sum(map(len, bad.NOISY.values())) + len(bad.IMPLAUSIBLE),
     }  # fmt: skip
     assert min(doors.values()) >= 40, doors
     assert sum(doors.values()) >= 1300, doors

@@ -17,13 +17,7 @@ from crowdml import Device, Limits, load_model
 from crowdml.device import DeviceStore, RetryTimer
 from crowdml.device.network.link import read_link
 from crowdml.device.sources import feed
-from crowdml.errors import (
-    CrowdmlError,
-    DeviceError,
-    InvalidInput,
-    InvalidSample,
-    InvalidTask,
-)
+from crowdml.errors import CrowdmlError, DeviceError, InvalidInput, InvalidSample
 from crowdml.models import MODELS
 from crowdml.phrase import Phrase
 from crowdml.portal.words import say, say_html
@@ -35,8 +29,6 @@ from tests.support.servers import make_task
 from tests.wrong_inputs.expect_error import expect
 
 NAN = math.nan
-WRONG: Any = None
-BYTES: Any = b"x"
 
 
 def test_too_many_check_ins_are_warned_of() -> None:
@@ -122,26 +114,10 @@ def test_keywords(call: Callable[[], Any], said: str) -> None:
 MODEL: Any = made(make_task(), np.zeros((3, 4)), np.zeros(3))
 
 CALLS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
-    "url": (lambda: Device.join(WRONG, "a"), InvalidInput, "url must be a text"),
-    "task": (lambda: Device.join("https://a", WRONG), InvalidInput, "task must be a text"),
-    "a task that leaves its folder": (
-        lambda: Device.join("https://a", "../x"), InvalidInput, "a task's name must be"),
-    "store": (lambda: DeviceStore(WRONG), InvalidInput, "file must be a path"),
-    "jitter": (lambda: RetryTimer(jitter=-1.0), InvalidInput, "jitter must be 0 seconds or more"),
-    "jitter nan": (lambda: RetryTimer(jitter=NAN), InvalidInput, "jitter must be 0 seconds"),
-    "base": (lambda: RetryTimer(base=WRONG), InvalidInput, "base must be a number of seconds"),
-    "link": (lambda: read_link(WRONG), InvalidInput, "a link must be a text"),
-    "load": (lambda: load_model(WRONG), InvalidInput, "source must be a file"),
-    "load bytes": (lambda: load_model(BYTES), InvalidInput, "source must be a file"),
-    "load nothing": (lambda: load_model("nope.npz"), InvalidInput, "nope.npz"),
-    "toml": (lambda: Task.from_toml(WRONG), InvalidInput, "a task file must be a text"),
-    "terms": (lambda: Terms.parse(WRONG), InvalidTask, "must be JSON"),
     "score, too few": (lambda: MODEL.score([X, X], ["walk"]), InvalidInput, "each of the 2 rows"),
     "score, one": (lambda: MODEL.score([X, X], "walk"), InvalidInput, "each of the 2 rows"),
-    "score, a table": (lambda: MODEL.score([X], [["walk"]]), InvalidInput, "each of the 1 rows"),
     "score, 1.0": (lambda: MODEL.score([X], [1.0]), InvalidInput, "1 is a name, and 1.0 is none"),
     "score, no rows": (lambda: MODEL.score(np.zeros((0, 4)), []), InvalidInput, "names|each"),
-    "predict None": (lambda: MODEL.predict(None), InvalidInput, "X must be"),
     "predict a generator": (lambda: MODEL.predict(x for x in X), InvalidInput, "X must be"),
 }  # fmt: skip
 
@@ -152,19 +128,7 @@ def test_calls(call: Callable[[], Any], error: type[Exception], said: str) -> No
         call()
 
 
-def test_calls_of_a_device(device: Any, tmp_path: Path) -> None:
-    calls: list[tuple[Callable[[], Any], type[CrowdmlError], str]] = [
-        (lambda: device.flush("1"), InvalidInput, "seconds must be a number"),
-        (lambda: device.flush(NAN), InvalidInput, "seconds must be 0 seconds or more"),
-        (lambda: device.set_limits(3), InvalidInput, "limits must be Limits"),
-        (lambda: device.predict(None), InvalidSample, "x must be 4 numbers"),
-        (lambda: feed(device, WRONG), InvalidInput, "source must be a file"),
-        (lambda: feed(device, "nope.csv"), InvalidInput, "nope.csv"),
-        (lambda: feed(device, str(tmp_path)), InvalidInput, "cannot read the source"),
-    ]
-    for call, error, said in calls:
-        with pytest.raises(error, match=said):
-            call()
+def test_calls_of_a_closed_device(tmp_path: Path) -> None:
     closed = join(tmp_path / "device", MemoryTransport(make_task()))
     closed.close()
     for use in (lambda: closed.add(X, "walk"), lambda: closed.ledger, closed.leave):
@@ -179,6 +143,8 @@ UNUSED = Path(tempfile.gettempdir()) / f"crowdml-wrong-inputs-{os.getpid()}"
 """A folder for devices that never join."""
 HUGE = 10**400
 SECONDS: list[Any] = [-1, NAN, None, "1", True, [1], -math.inf, 1j]
+ENDLESS = [*SECONDS, math.inf]
+OF_SECONDS = "must be (0 seconds or more|a (finite )?number of seconds), found"
 PATHS: list[Any] = [5, b"x", [], 1.5, object]
 Calls = dict[str, tuple[Callable[[], Any], str]]
 
@@ -215,9 +181,9 @@ FREE: Calls = {
            [None, "1", -1, 0, NAN, True, [1], 1j]),
     **kind("Limits", lambda v: Limits(1, v), "per_device must be a number above 0, found",
            [None, "1", -1, 0, NAN, True, [1], 1j]),
-    **kind("jitter", lambda v: RetryTimer(jitter=v), "jitter must be", [*SECONDS, math.inf]),
-    **kind("base", lambda v: RetryTimer(base=v), "base must be", [*SECONDS, math.inf]),
-    **kind("longest", lambda v: RetryTimer(longest=v), "longest must be", [*SECONDS, math.inf]),
+    **kind("jitter", lambda v: RetryTimer(jitter=v), f"jitter {OF_SECONDS}", ENDLESS),
+    **kind("base", lambda v: RetryTimer(base=v), f"base {OF_SECONDS}", ENDLESS),
+    **kind("longest", lambda v: RetryTimer(longest=v), f"longest {OF_SECONDS}", ENDLESS),
     **kind("store", Device, "store must be a DeviceStore", [None, "x", 5]),
     **kind("device file", DeviceStore, "file must be a path, found", [None, *PATHS]),
     **kind("device file", DeviceStore, "file must not have a null character", ["a\0b"]),
@@ -269,13 +235,13 @@ FREE: Calls = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("call", "said"), FREE.values(), ids=FREE)
-def test_arguments(call: Callable[[], Any], said: str) -> None:
-    expect(call, said)
+@pytest.mark.parametrize("name", FREE)
+def test_arguments(name: str) -> None:
+    expect(*FREE[name], CrowdmlError if name.startswith(("database", "device")) else InvalidInput)
 
 
 OF_DEVICES: dict[str, tuple[Callable[[Any, Any], Any], str, list[Any]]] = {
-    "flush": (lambda device, v: device.flush(v), "seconds must be", SECONDS),
+    "flush": (lambda device, v: device.flush(v), f"seconds {OF_SECONDS}", SECONDS),
     "predict": (lambda device, v: device.predict(v), "must be|must have",
                 [None, "x", [1], X + X, [NAN] * 4, np.zeros((2, 4)), {"a": 1}, 5]),
     "feed": (feed, "source must be a file, or - for standard input", [None, *PATHS]),

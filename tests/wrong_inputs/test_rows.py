@@ -15,7 +15,6 @@ from crowdml.device.sources.form import SampleForm
 from crowdml.device.sources.mqtt.broker import TopicMessage
 from crowdml.device.sources.mqtt.topic import LARGEST_MESSAGE, _SampleReader
 from crowdml.errors import CrowdmlError, InvalidSample
-from crowdml.tables import read_dialect
 from tests.device.fakes import MemoryTransport, join
 from tests.support.servers import make_task
 from tests.wrong_inputs.expect_error import RAW
@@ -152,34 +151,3 @@ def test_messages_of_a_topic(device: Device, payload: bytes, rule: str) -> None:
     assert len(str(error)) < 500, error
     with pytest.raises(InvalidSample, match=rule):
         raise error
-
-
-HEADERS: dict[str, str] = {
-    "a,y": "'b' is missing",
-    "a,a,y": "'b' is missing|twice",
-    "A,b,y": "'a'",
-    "a,bb,y": "'b'",
-    "a;bb;y": "'b'",
-}
-
-
-@pytest.mark.parametrize(("header", "rule"), HEADERS.items(), ids=HEADERS)
-def test_first_lines_without_the_names(tmp_path: Path, header: str, rule: str) -> None:
-    task = make_task(features__count=2, features__names=["a", "b"])
-    (tmp_path / "rows.csv").write_text(f"{header}\n1,2,walk\n")
-    with (
-        join(tmp_path / "device", MemoryTransport(task)) as device,
-        pytest.raises(CrowdmlError, match=rule) as raised,
-    ):
-        feed(device, str(tmp_path / "rows.csv"), wait=0)
-    assert not RAW.search(str(raised.value))
-
-
-DIALECTS = ["", "x", ",,", ";;", ".,", "nonsense", "tab,,", " ", ",;", "; ,", "\t\t", "|"]
-
-
-@pytest.mark.parametrize("text", DIALECTS, ids=repr)
-def test_signs_of_csv(text: str) -> None:
-    with pytest.raises(CrowdmlError, match="--csv must be the sign between columns") as raised:
-        read_dialect(text)
-    assert not RAW.search(str(raised.value))

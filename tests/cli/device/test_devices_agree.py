@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from crowdml.demo import free_port
 from crowdml.device import DeviceStore
 from crowdml.protocol import terms_hash
 from tests.cli.command import Here, Ran, soon
 from tests.one_file_device.alone import Alone, AloneHere
 from tests.support.full_disk import full_disk
-from tests.support.servers import Process, Wire, create, free_port, make_directed
+from tests.support.servers import Process, Wire, create, make_directed
 
 ROW = "0.1,0.2,-0.3,0.1,walk\n"
 HEADER = "a,b,c,d,y\n"

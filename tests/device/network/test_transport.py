@@ -13,11 +13,12 @@ import pytest
 
 from crowdml.certificate import certificate_fingerprint, self_signed
 from crowdml.checks.transports import check_transport
+from crowdml.demo import free_port
 from crowdml.device import Device, HttpTransport, Outcome, RetryTimer, describe_contribution
 from crowdml.errors import InvalidInput, Unreachable, Untrusted
 from crowdml.privacy import Limits
 from crowdml.protocol import Enrol
-from tests.support.servers import PATIENCE, Portal, Start, create, free_port, make_task
+from tests.support.servers import PATIENCE, Portal, Start, create, make_task
 
 X = [0.1, 0.2, 0.3, 0.4]
 

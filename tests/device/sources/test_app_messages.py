@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from crowdml.cli.device import run_notes
+from crowdml.demo import free_port
 from crowdml.device import Device, DeviceStore, set_label
 from crowdml.device.retry_timer import RetryTimer
 from crowdml.device.sources import (
@@ -48,7 +49,7 @@ from tests.device.sources.test_apps import (
     task_of,
 )
 from tests.support.brokers import broker_in
-from tests.support.servers import PATIENCE, free_port
+from tests.support.servers import PATIENCE
 
 
 @contextmanager

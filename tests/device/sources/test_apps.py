@@ -22,6 +22,7 @@ import pytest
 
 from crowdml import one_file_device as standalone
 from crowdml.certificate import self_signed
+from crowdml.demo import free_port
 from crowdml.device import Device, DeviceStore, Outcome, RetryTimer, feed, set_label
 from crowdml.device.sources import (
     Intake,
@@ -54,7 +55,7 @@ from experiments.sources.apps import (
 from tests.device.fakes import MemoryTransport, join
 from tests.docs.pages import ROOT
 from tests.support.brokers import broker_in, eventually
-from tests.support.servers import PATIENCE, free_port, make_task
+from tests.support.servers import PATIENCE, make_task
 
 SECONDS = 40
 MOMENTS = record(SECONDS, stretch=10)

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from crowdml.demo import free_port
 from crowdml.device import Device, DeviceStore, Outcome, RetryTimer, SourceCounts
 from crowdml.device.sources.address import TopicAddress, read_address
 from crowdml.device.sources.mqtt.broker import Broker
@@ -21,7 +22,7 @@ from crowdml.errors import CrowdmlError, DeviceError, InvalidInput, Unreachable,
 from crowdml.privacy import Limits
 from tests.device.fakes import MemoryTransport, join
 from tests.support.brokers import TOPIC, Mosquitto, broker_in, eventually
-from tests.support.servers import PATIENCE, free_port, make_directed, make_task
+from tests.support.servers import PATIENCE, make_directed, make_task
 
 
 @pytest.fixture

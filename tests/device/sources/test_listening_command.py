@@ -23,13 +23,14 @@ import segno
 
 from crowdml.certificate import certificate_fingerprint
 from crowdml.cli.device import run_app
+from crowdml.demo import free_port
 from crowdml.device import DeviceStore
 from crowdml.device.sources import Intake, ListenAddress, Listener
 from crowdml.device.sources.formats import settings_link
 from crowdml.protocol import Task
 from experiments.sources.apps import LABELS, record, sensor_logger
 from tests.device.fakes import MemoryTransport, join
-from tests.support.servers import PATIENCE, free_port, make_task
+from tests.support.servers import PATIENCE, make_task
 
 MESSAGES = [message.body for message in sensor_logger(record(20, stretch=10))]
 UNTRUSTING = ssl.create_default_context()

@@ -16,6 +16,7 @@ import msgspec
 import pytest
 
 from crowdml import one_file_device as standalone
+from crowdml.demo import free_port
 from crowdml.device import Device, DeviceStore, RetryTimer, set_label
 from crowdml.device.sources import (
     APP_FORMATS,
@@ -43,7 +44,7 @@ from tests.device.fakes import MemoryTransport, join
 from tests.device.puppet import Puppet, serving
 from tests.one_file_device.alone import Alone
 from tests.support.brokers import broker_in
-from tests.support.servers import PATIENCE, free_port, make_directed, make_task
+from tests.support.servers import PATIENCE, make_directed, make_task
 
 MOMENTS = record(20, stretch=10)
 MESSAGES = [message.body for message in sensor_logger(MOMENTS)]

@@ -74,6 +74,8 @@ def test_a_file_goes_on_with_its_header(tmp_path: Path) -> None:
             "'warmth' is missing, found 'warmht'. Did you mean 'warmth'",
         ),
         ("light,y\n1,walk\n", "'warmth' is missing, found 'y'"),
+        ("Light,warmth,y\n1,2,walk\n", "'light' is missing, found 'Light'"),
+        ("light;warmht;y\n1,2,walk\n", "'warmth' is missing, found 'warmht'"),
         ("light,warmth,light,y\n1,2,3,walk\n", "'light' is there twice"),
         ("light,warmth\n1,2\n", "must have a column with the answer, found none. Name it y"),
     ],

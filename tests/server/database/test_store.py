@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from crowdml.checks import check_store
+from crowdml.demo import free_port
 from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.server import Store
-from tests.support.servers import free_port, make_task
+from tests.support.servers import make_task
 
 
 def test_conformance(database: str) -> None:
