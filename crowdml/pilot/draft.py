@@ -7,7 +7,6 @@ from typing import Literal
 
 import numpy as np
 
-from crowdml.learnt import Start
 from crowdml.models import MODELS, Model
 from crowdml.phrase import Phrase
 from crowdml.pilot.constants import choose_features
@@ -19,6 +18,7 @@ from crowdml.protocol import (
     MECHANISMS,
     USUAL_MECHANISM,
     Features,
+    Start,
     Task,
     probability_in_words,
     share_range,

@@ -41,7 +41,7 @@ from crowdml.protocol.openapi import openapi
 from crowdml.protocol.promise import PRIVACY_LEVELS, Promise
 from crowdml.protocol.review import MISSING, FieldRule, Review, field_rule, fields_of
 from crowdml.protocol.rules import name_is_taken
-from crowdml.protocol.start import ReachFromStart
+from crowdml.protocol.start import ReachFromStart, Start
 from crowdml.protocol.task import (
     COUNTERS,
     EDITABLE,
@@ -121,6 +121,7 @@ __all__ = [
     "Review",
     "Sensor",
     "SensorKind",
+    "Start",
     "State",
     "Statistics",
     "Target",

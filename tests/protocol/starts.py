@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from crowdml.learnt import Start
+from crowdml.protocol import Start
 
 __all__ = ["make_start"]
 
