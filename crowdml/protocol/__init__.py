@@ -27,6 +27,7 @@ from crowdml.protocol.mechanisms import (
     read_event,
 )
 from crowdml.protocol.numbers_in_words import (
+    Estimate,
     count_of,
     error_in_words,
     estimate_in_words,
@@ -68,7 +69,6 @@ from crowdml.protocol.wire import (
     Checkout,
     Enrol,
     Enrolled,
-    Estimate,
     State,
     Statistics,
     TaskList,
