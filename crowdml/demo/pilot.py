@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from crowdml.learnt import Start
 from crowdml.models import Softmax
 from crowdml.pilot import fit_start
 from crowdml.privacy import bound_rows
-from crowdml.protocol import Task
+from crowdml.protocol import Start, Task
 from crowdml.simulation import Dataset, error_rate
 
 ROWS_EACH = 60

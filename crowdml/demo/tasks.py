@@ -2,8 +2,7 @@
 
 import math
 
-from crowdml.learnt import Start
-from crowdml.protocol import MECHANISMS, Task
+from crowdml.protocol import MECHANISMS, Start, Task
 
 COMMON_FIELDS = """
 owner = "The demo, on this machine"

@@ -79,7 +79,7 @@ def _since(first: int, now: Estimate | None, errors: Sequence[PastError]) -> Phr
     if now is None or not is_precise_enough(now):
         return Phrase("How often the crowd’s model is wrong is not known.")
     then = max((each for each in errors if each.version <= first), default=None)
-    if then is None or not is_precise_enough(then):
+    if then is None or not is_precise_enough(Estimate(then.value, then.margin)):
         return Phrase(
             "Now {now} of the model’s predictions are wrong.",
             now=share_range(now.value, now.margin),

@@ -13,7 +13,7 @@ from crowdml.learnt.estimator import (
 )
 from crowdml.learnt.file import MODEL_FORMATS, read_model, write_model
 from crowdml.learnt.model_description import ModelDescription
-from crowdml.learnt.start import Start, read_start, start_from_model, write_start
+from crowdml.learnt.start import read_start, start_from_model, write_start
 
 __all__ = [
     "MODEL_FORMATS",
@@ -22,7 +22,6 @@ __all__ = [
     "LearntRegressor",
     "LearntSoftmax",
     "ModelDescription",
-    "Start",
     "make_estimator",
     "read_model",
     "read_start",

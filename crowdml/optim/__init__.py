@@ -20,7 +20,6 @@ from crowdml.optim.rates import (
     pilot_reach,
     planned_rate,
     signal_ratio,
-    signal_share,
 )
 from crowdml.optim.sgd import sgd
 
@@ -44,5 +43,4 @@ __all__ = [
     "read_state",
     "sgd",
     "signal_ratio",
-    "signal_share",
 ]

@@ -65,20 +65,6 @@ def signal_ratio(updates: float, length: float, noise_energy: float) -> float:
     return math.inf if noise_energy == 0 else length * math.sqrt(updates / noise_energy)
 
 
-def signal_share(updates: float, length: float, noise_energy: float) -> float:
-    """Compute min(1, ρ), which is below 1 where the noise exceeds the signal of all T gradients.
-
-    Then w should go less far, and the average should give the last steps more weight, because
-    only the last steps contain the signal of all gradients.
-
-    >>> signal_share(updates=100, length=1.0, noise_energy=400.0)
-    0.5
-    >>> signal_share(updates=100, length=1.0, noise_energy=0.0)
-    1.0
-    """
-    return min(1.0, signal_ratio(updates, length, noise_energy))
-
-
 def pilot_reach(
     distance: float, rows: int, people: int | None, ratio: float, size: int, scale: float = 1.0
 ) -> float:

@@ -27,6 +27,7 @@ from crowdml.protocol.mechanisms import (
     read_event,
 )
 from crowdml.protocol.numbers_in_words import (
+    Estimate,
     count_of,
     error_in_words,
     estimate_in_words,
@@ -41,7 +42,7 @@ from crowdml.protocol.openapi import openapi
 from crowdml.protocol.promise import PRIVACY_LEVELS, Promise
 from crowdml.protocol.review import MISSING, FieldRule, Review, field_rule, fields_of
 from crowdml.protocol.rules import name_is_taken
-from crowdml.protocol.start import ReachFromStart
+from crowdml.protocol.start import ReachFromStart, Start
 from crowdml.protocol.task import (
     COUNTERS,
     EDITABLE,
@@ -68,7 +69,6 @@ from crowdml.protocol.wire import (
     Checkout,
     Enrol,
     Enrolled,
-    Estimate,
     State,
     Statistics,
     TaskList,
@@ -121,6 +121,7 @@ __all__ = [
     "Review",
     "Sensor",
     "SensorKind",
+    "Start",
     "State",
     "Statistics",
     "Target",

@@ -2,7 +2,9 @@
 
 import math
 from decimal import ROUND_HALF_UP, Context
-from typing import Literal, Protocol
+from typing import Literal
+
+import msgspec
 
 from crowdml.phrase import Number, Phrase
 
@@ -25,13 +27,24 @@ UNCERTAIN = 0.5
 """The margin from which on an estimate is not shown."""
 
 
-class Estimated(Protocol):
-    """Hold a share estimated from noisy counts, and half of its 95 % interval."""
+class Estimate(msgspec.Struct, frozen=True):
+    """Hold a share estimated from noisy counts; ± `margin` covers the truth with 95 % confidence.
+
+    Noise can move `value` below 0 or above 1, where no share can be.
+    """
+
+    value: float
+    margin: float
 
     @property
-    def value(self) -> float: ...
+    def low(self) -> float:
+        """Return the lower end of the interval, cut to what is possible."""
+        return clip_to_share(self.value - self.margin)
+
     @property
-    def margin(self) -> float: ...
+    def high(self) -> float:
+        """Return the upper end of the interval, cut to what is possible."""
+        return clip_to_share(self.value + self.margin)
 
 
 def certainty_of_loss(loss: float) -> float:
@@ -141,12 +154,12 @@ def share_range(value: float, margin: float) -> Phrase:
     return Phrase(BETWEEN, low=_cut(below, decimals), high=_cut(above, decimals))
 
 
-def is_precise_enough(estimate: Estimated | None) -> bool:
+def is_precise_enough(estimate: Estimate | None) -> bool:
     """Return whether an estimate is precise enough to show: randomness hides a larger margin."""
     return estimate is not None and estimate.margin < UNCERTAIN
 
 
-def estimate_in_words(estimate: Estimated | None) -> Phrase:
+def estimate_in_words(estimate: Estimate | None) -> Phrase:
     """Write an estimated share as a range, or why it is unknown."""
     if estimate is None:
         return Phrase("not known")
@@ -155,7 +168,7 @@ def estimate_in_words(estimate: Estimated | None) -> Phrase:
     return share_range(estimate.value, estimate.margin)
 
 
-def error_in_words(error: Estimated | None) -> Phrase:
+def error_in_words(error: Estimate | None) -> Phrase:
     """Write how often a model is wrong, in the words of all pages, cards and messages."""
     if not is_precise_enough(error):
         return estimate_in_words(error)

@@ -4,7 +4,7 @@
 read off the printed figures, and must not be fitted to our results.
 """
 
-from crowdml.reproduction.paper import PAPER_VALUES, PaperValue
+from crowdml.reproduction.paper import PAPER_VALUES
 from crowdml.reproduction.plan import FigurePlan, load_plans
 from crowdml.reproduction.report import write_report
 from crowdml.reproduction.reproduce import FIGURES, Reproduction, reproduce
@@ -13,7 +13,6 @@ __all__ = [
     "FIGURES",
     "PAPER_VALUES",
     "FigurePlan",
-    "PaperValue",
     "Reproduction",
     "load_plans",
     "reproduce",

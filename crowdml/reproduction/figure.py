@@ -20,7 +20,6 @@ class FigureLine(msgspec.Struct, frozen=True):
     mean: list[float]
     std: list[float]
     paper: tuple[PaperValue, ...]
-    samples_per_checkin: float = 0.0
 
     @property
     def ours(self) -> float:
@@ -80,5 +79,4 @@ def _line(name: str, plan: FigurePlan, curve: CurvePlan, found: Curve) -> Figure
         errors.mean(axis=0).tolist(),
         errors.std(axis=0).tolist(),
         paper_values_of(plan.beside or name, curve.key),
-        float(found.samples[-1]) / found.checkins if found.checkins else 0.0,
     )

@@ -12,7 +12,6 @@ from crowdml.reproduction.page import page, table
 from crowdml.reproduction.plot import draw_analysis, draw_beyond, draw_figure, to_png, to_svg
 from crowdml.reproduction.reproduce import Reproduction
 from crowdml.reproduction.three_mechanisms import BATCHES, BEYOND, EPSILONS, DatasetResults
-from crowdml.reproduction.verdict import verdict
 
 TITLE = "Crowd-ML: the paper's figures, reproduced"
 NUMBER_CLASS = "number"
@@ -104,7 +103,6 @@ def _figure(figure: Figure, picture: str) -> str:
     return (
         f'<{level} id="{figure.name}">{_heading(figure.name)}: {title}</{level}>\n'
         f'<figure role="img" aria-label="{title}">{picture}</figure>\n'
-        f"<p>{escape(verdict(figure))}</p>\n"
         + table(head, rows, ["", *[NUMBER_CLASS] * 7])
         + f'\n<p class="note">{escape(figure.plan.rates)}</p>'
     )

@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crowdml.learnt import Start
 from crowdml.pilot import PilotSamples, fit_start
-from crowdml.protocol import Task
+from crowdml.protocol import Start, Task
 from crowdml.simulation import ExpectedCrowd, StartPoint, pilot_advice, simulate
 from crowdml.simulation.advice.plans import plan_for
 from crowdml.simulation.datasets import Dataset

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Route, expect
 
-from crowdml.learnt import Start
-from crowdml.protocol import Task
+from crowdml.protocol import Start, Task
 from tests.browser.chromium import Watch
 from tests.browser.conftest import Browse
 from tests.browser.participants import Participant, inspect, phone_task, running

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from crowdml.errors import InvalidInput
-from crowdml.learnt import Start, read_start, write_model, write_start
+from crowdml.learnt import read_start, write_model, write_start
+from crowdml.protocol import Start
 from tests.learnt.models import KINDS, learnt
 
 START = Start(

@@ -16,7 +16,6 @@ from crowdml.optim import (
     inverse_sqrt,
     pilot_reach,
     planned_rate,
-    signal_share,
 )
 
 
@@ -36,10 +35,6 @@ def test_planned_rate() -> None:
     """Compare the planned rate with D/√(T·(S²/2 + E‖noise‖²)), using numbers that all differ."""
     assert planned_rate(3.0, 50, 0.2, 0.16) == pytest.approx(3.0 / math.sqrt(50 * (0.02 + 0.16)))
     assert planned_rate(3.0, 200, 0.2, 0.16) == pytest.approx(planned_rate(1.5, 50, 0.2, 0.16))
-
-
-def test_the_signal_is_at_most_all_of_it() -> None:
-    assert signal_share(updates=100, length=1.0, noise_energy=25.0) == 1.0
 
 
 @pytest.mark.parametrize("make", [inverse_sqrt, constant, inverse, adagrad, dual_averaging])

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from crowdml.learnt import Start
+from crowdml.protocol import Start
 
 
 def make_start(labels: tuple[str, ...] = ("still", "walk", "run"), **changes: Any) -> Start:

@@ -1,4 +1,4 @@
-"""Test that numbers alone decide whether a claim holds, and that words never contradict them."""
+"""Test that numbers alone decide whether a claim holds."""
 
 import pytest
 
@@ -6,12 +6,11 @@ from crowdml.reproduction import Reproduction, load_plans
 from crowdml.reproduction.claims import Claim, check_claims
 from crowdml.reproduction.figure import Figure, FigureLine
 from crowdml.reproduction.paper import paper_values_of
-from crowdml.reproduction.verdict import verdict
 
 PLANS = load_plans()
 
 
-def drawn(name: str, finals: dict[str, float], per_checkin: float = 1.0) -> Figure:
+def drawn(name: str, finals: dict[str, float]) -> Figure:
     """Make a figure whose curves fall at once from 0.9 to the given errors, or else to 0.5."""
     plan = PLANS[name]
     end = 60_000 * plan.passes
@@ -22,7 +21,6 @@ def drawn(name: str, finals: dict[str, float], per_checkin: float = 1.0) -> Figu
             [0.9, finals.get(curve.key, 0.5), finals.get(curve.key, 0.5)],
             [0.0, 0.0, 0.0],
             paper_values_of(plan.beside or name, curve.key),
-            per_checkin,
         )
         for curve in plan.curves
     ]
@@ -62,30 +60,3 @@ def test_claims(name: str, finals: dict[str, float], words: str, holds: bool) ->
 def test_every_small_figure_of_the_paper_is_judged(found: Reproduction) -> None:
     judged = {claim.figure for claim in found.claims}
     assert judged == set(PLANS)
-
-
-def test_levels_are_sorted_by_their_gap() -> None:
-    text = verdict(drawn("fig4", {"crowd": 0.10, "central_batch": 0.02, "decentral": 0.7}))
-    assert "within 0.02 of the paper: Crowd-ML (SGD) (+0.01)" in text
-    assert "below the paper: Central (batch) (-0.07)" in text
-    assert "above the paper: Decentral (SGD) (+0.18)" in text
-    assert "do better than the paper's" not in text
-
-
-def test_an_unsuited_rate_explains_only_what_it_explains() -> None:
-    suited = {"central_sgd_b1": 0.3, "central_sgd_unsuited": 0.85}
-    assert "ours ends at 0.85" in verdict(drawn("fig5", suited))
-    assert "ours ends at" not in verdict(drawn("fig5", suited | {"central_sgd_unsuited": 0.4}))
-    assert "ours ends at" not in verdict(drawn("fig5", suited | {"central_sgd_b1": 0.87}))
-
-
-def test_buffering_explains_only_insensitivity() -> None:
-    assert "averages 2.5 samples" in verdict(drawn("fig6", {}, per_checkin=2.5))
-    assert "averages" not in verdict(drawn("fig6", {"b1_delay1000": 0.6}, per_checkin=2.5))
-
-
-def test_one_pass_says_who_still_reaches_the_paper() -> None:
-    good = {"crowd_b1": 0.4, "crowd_b10": 0.2, "crowd_b20": 0.2}
-    assert "every curve reaches" in verdict(drawn("fig5_one_pass", good))
-    assert "2 of 3" in verdict(drawn("fig5_one_pass", good | {"crowd_b1": 0.6}))
-    assert "No curve" in verdict(drawn("fig5_one_pass", {}))

@@ -8,8 +8,7 @@ from crowdml.errors import InvalidInput
 from crowdml.tables import read_file
 
 if TYPE_CHECKING:
-    from crowdml.learnt import Start
-    from crowdml.protocol import Task
+    from crowdml.protocol import Start, Task
 
 
 def read_named_start(text: str, file: Path) -> "Start | None":

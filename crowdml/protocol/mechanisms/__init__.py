@@ -4,7 +4,7 @@ Device, server, portal, simulator and audit look a mechanism up here by the name
 give, and know nothing else about it. `web/mechanisms/index.js` is the list of the browser.
 """
 
-from typing import Any
+from typing import Any, Union
 
 import msgspec
 
@@ -54,12 +54,6 @@ def kind_in(document: Any) -> MechanismKind | None:
     return MECHANISMS.get(name) if isinstance(name, str) else None
 
 
-class EventTag(msgspec.Struct):
-    """Read the tag of an event."""
-
-    type: str = ""
-
-
 def read_event(document: bytes) -> CheckinEvent:
     """Read an event of the ledger, whichever mechanism made it.
 
@@ -67,11 +61,12 @@ def read_event(document: bytes) -> CheckinEvent:
     >>> read_event(msgspec.msgpack.encode(DirectionEvent(1, Role.TRAIN, 4.0)))
     DirectionEvent(number=1, role=<Role.TRAIN: 'train'>, epsilon=4.0)
     """
-    tag = msgspec.msgpack.decode(document, type=EventTag).type
-    for kind in MECHANISMS.values():
-        if tag_of(kind.event) == tag:
-            return msgspec.msgpack.decode(document, type=kind.event)
-    raise InvalidInput(
-        f"an event must be of a mechanism that this version knows, found {tag!r}. Another version "
-        "of crowdml has written it: use that one to see what was sent."
-    )
+    events: Any = Union[tuple(kind.event for kind in MECHANISMS.values())]  # noqa: UP007
+    try:
+        event: CheckinEvent = msgspec.msgpack.decode(document, type=events)
+    except msgspec.ValidationError as error:
+        raise InvalidInput(
+            f"an event must be of a mechanism that this version knows: {error}. Another version "
+            "of crowdml has written it: use that one to see what was sent."
+        ) from error
+    return event

@@ -5,7 +5,6 @@ a sentence for people, and a line in docs/tasks.md.
 """
 
 from crowdml.protocol.task.editing import EDITABLE, edited_task
-from crowdml.protocol.task.start_check import StartLike
 from crowdml.protocol.task.task import Task
 from crowdml.protocol.task.task_file import (
     COUNTERS,
@@ -25,7 +24,6 @@ __all__ = [
     "TASK_HEAD",
     "CollectionSpec",
     "OptimizerSpec",
-    "StartLike",
     "Task",
     "TaskFile",
     "TomlValue",

@@ -1,57 +1,22 @@
 """Check whether a start fits a task, and choose what the terms and the server store of it."""
 
 from collections.abc import Iterator
-from typing import Protocol
 
 import numpy as np
 
 from crowdml.errors import InvalidTask, Mistake
 from crowdml.models import MODELS
 from crowdml.phrase import Phrase
-from crowdml.protocol.start import StartSpec, StartTerms
+from crowdml.protocol.start import Start, StartSpec, StartTerms
 from crowdml.protocol.terms import Terms
 from crowdml.protocol.wire import encode_parameters
 from crowdml.protocol.wording import shown
-from crowdml.types import Array
 
 START_FIELD = "model.start"
 FIT_AGAIN = Phrase("Fit the start again with this task's settings, or change the task.")
 
 
-class StartLike(Protocol):
-    """Define what a task needs of a start; `crowdml.learnt.Start` explains each part."""
-
-    @property
-    def kind(self) -> str: ...
-    @property
-    def labels(self) -> tuple[str, ...]: ...
-    @property
-    def weights(self) -> Array: ...
-    @property
-    def intercepts(self) -> Array | None: ...
-    @property
-    def names(self) -> tuple[str, ...]: ...
-    @property
-    def center(self) -> tuple[float, ...]: ...
-    @property
-    def scale(self) -> tuple[float, ...]: ...
-    @property
-    def length(self) -> float: ...
-    @property
-    def norm(self) -> int: ...
-    @property
-    def rows(self) -> int | None: ...
-    @property
-    def people(self) -> int | None: ...
-    @property
-    def distance(self) -> float | None: ...
-    @property
-    def error(self) -> float | None: ...
-    @property
-    def error_margin(self) -> float | None: ...
-
-
-def split_start(start: StartLike, terms: Terms, words: str) -> tuple[StartTerms, StartSpec]:
+def split_start(start: Start, terms: Terms, words: str) -> tuple[StartTerms, StartSpec]:
     """Return what the terms and the server store of a start; `InvalidTask` if it does not fit.
 
     A model with intercepts may start from a model without; its intercepts are zero then.
@@ -71,7 +36,7 @@ def split_start(start: StartLike, terms: Terms, words: str) -> tuple[StartTerms,
     return StartTerms(spec.sha256, start.rows, start.people, words), spec
 
 
-def _shape_mistakes(start: StartLike, terms: Terms) -> Iterator[Mistake]:
+def _shape_mistakes(start: Start, terms: Terms) -> Iterator[Mistake]:
     kind, labels = terms.model.kind, terms.target.labels
     if MODELS[start.kind].classifier != MODELS[kind].classifier:
         must = Phrase("must be of a kind like {kind}", kind=kind)
@@ -89,7 +54,7 @@ def _shape_mistakes(start: StartLike, terms: Terms) -> Iterator[Mistake]:
         yield Mistake(START_FIELD, must, remedy=Phrase("Set model.intercept = true."))
 
 
-def _constant_mistakes(start: StartLike, terms: Terms) -> Iterator[Mistake]:
+def _constant_mistakes(start: Start, terms: Terms) -> Iterator[Mistake]:
     """Check that the pilot's rows were scaled as devices scale theirs."""
     features, count = terms.features, terms.features.count
     if start.names and start.names != features.column_names:

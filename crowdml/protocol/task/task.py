@@ -12,8 +12,8 @@ from crowdml.privacy import Role, Unit
 from crowdml.protocol.mechanisms import MECHANISMS, USUAL_MECHANISM, WantedPrivacy, kind_in
 from crowdml.protocol.review import FieldRule, read, read_open
 from crowdml.protocol.rules import RULES
-from crowdml.protocol.start import ReachFromStart, StartSpec
-from crowdml.protocol.task.start_check import StartLike, split_start
+from crowdml.protocol.start import ReachFromStart, Start, StartSpec
+from crowdml.protocol.task.start_check import split_start
 from crowdml.protocol.task.task_file import (
     BOM,
     TASK_FILE,
@@ -156,7 +156,7 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return msgspec.json.decode(document, type=cls, dec_hook=read_open)
 
     @classmethod
-    def from_toml(cls, text: str, *rules: FieldRule, start: StartLike | None = None) -> "Task":
+    def from_toml(cls, text: str, *rules: FieldRule, start: Start | None = None) -> "Task":
         """Parse a task file; `InvalidTask` has every wrong field, also by these further rules.
 
         `start` is what the caller has read from the place that `model.start` names.
@@ -182,7 +182,7 @@ def _finite(text: str) -> float:
     return value
 
 
-def _task(file: TaskFile, start: StartLike | None) -> Task:
+def _task(file: TaskFile, start: Start | None) -> Task:
     n_classes, spec = len(file.target.labels), file.privacy
     collection = file.collection.terms(spec.mechanism, n_classes)
     wanted = WantedPrivacy(

@@ -128,6 +128,8 @@ class OptimizerSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if not self.planned:
             return self
         ratio = signal_ratio(updates, known.length, known.noise_energy)
+        # Where the noise exceeds the signal of all gradients, w should go less far, and the average
+        # should give the last steps more weight, which alone contain the signal of all gradients.
         heard = min(1.0, ratio)
         reach = reach * math.sqrt(heard) if start is None else start.reach_for(ratio)
         return msgspec.structs.replace(

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Protocol
 import msgspec
 
 from crowdml.phrase import Phrase
-from crowdml.protocol.numbers_in_words import clip_to_share
+from crowdml.protocol.numbers_in_words import Estimate
 
 TERMS_HEADER = "Crowdml-Terms"
 """The header of a check-out with the hash of the terms now in force."""
@@ -184,26 +184,6 @@ class CheckinAnswer(ServerAnswer, frozen=True):
 
     version: Version
     status: Literal["applied", "duplicate"]
-
-
-class Estimate(ServerAnswer, frozen=True):
-    """Hold a share estimated from noisy counts; ± `margin` covers the truth with 95 % confidence.
-
-    Noise can move `value` below 0 or above 1, where no share can be.
-    """
-
-    value: float
-    margin: float
-
-    @property
-    def low(self) -> float:
-        """Return the lower end of the interval, cut to what is possible."""
-        return clip_to_share(self.value - self.margin)
-
-    @property
-    def high(self) -> float:
-        """Return the upper end of the interval, cut to what is possible."""
-        return clip_to_share(self.value + self.margin)
 
 
 class Statistics(ServerAnswer, frozen=True):

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from crowdml.errors import InvalidInput
-from crowdml.learnt import Start
 from crowdml.pilot import PilotSamples, fit_start
 from crowdml.privacy import bound_rows
-from crowdml.protocol import Task
+from crowdml.protocol import Start, Task
 from crowdml.simulation import EpsilonOption, ExpectedCrowd, PilotAdvice, hold_out, pilot_advice
 from crowdml.simulation.advice import cross_fitting
 from crowdml.simulation.advice.cross_fitting import make_turns

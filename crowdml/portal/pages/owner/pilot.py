@@ -8,7 +8,7 @@ import msgspec
 from starlette.requests import Request
 
 from crowdml.errors import InvalidInput, InvalidTask, Mistake
-from crowdml.learnt import Start, read_start
+from crowdml.learnt import read_start
 from crowdml.phrase import Phrase, read_phrase
 from crowdml.portal.pages.context import portal_of, service_of
 from crowdml.portal.pages.hardships import CrowdHardships
@@ -16,7 +16,7 @@ from crowdml.portal.pages.owner.field import sentence
 from crowdml.portal.pages.owner.fields import FIELDS
 from crowdml.portal.pages.owner.form_parsing import LARGEST_FILE, FormFields
 from crowdml.portal.words import PilotPlan, say
-from crowdml.protocol import set_fields
+from crowdml.protocol import Start, set_fields
 
 FILE_FIELD, START, PLAN = "pilot", "start", "pilot-plan"
 FOUND, WRONG = "pilot-found", "pilot-wrong"
