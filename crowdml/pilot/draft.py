@@ -133,7 +133,9 @@ def draft_from_rows(
     ]
     without, having = (fit_start(model, x, targets.y, rows.people, seed=seed) for model in models)
     intercept = not _clearly_better(without.error, having.error, len(x))
-    start = _start(models[intercept], having if intercept else without, intercept, kind, rows, features)
+    start = _start(
+        models[intercept], having if intercept else without, intercept, kind, rows, features
+    )
     epsilon, epsilon_words = _usual_epsilon(start)
     batch, batch_words = _batch(rows, samples)
     draft = TaskDraft(
