@@ -43,7 +43,7 @@ export class Device extends Exchange {
       withLock(store.name, async () => {
         const known = await store.identity();
         if (known) return known;
-        const transport = options.transport ?? new HttpTransport(url, task, options);
+        const transport = options.transport ?? new HttpTransport(url, task);
         const identity = await enrol(transport, url, task, options);
         return store.join(identity);
       }),

@@ -38,7 +38,7 @@ export class Membership extends EventTarget {
     /** @protected */
     this.store = store;
     /** @protected */
-    this.transport = options.transport ?? new HttpTransport(identity.url, identity.task, options);
+    this.transport = options.transport ?? new HttpTransport(identity.url, identity.task);
     /** @protected */
     this.chance = options.chance ?? new Chance();
     /** @protected */
