@@ -49,7 +49,7 @@ export class Device extends Exchange {
       }),
     );
     // Otherwise a browser that is short of space may delete the device. Do not wait for the answer.
-    globalThis.navigator?.storage?.persist?.().catch(() => undefined);
+    navigator.storage.persist().catch(() => undefined);
     return /** @type {Device} */ (device);
   }
 
