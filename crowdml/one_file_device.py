@@ -787,10 +787,10 @@ FULL_PAUSE = 60.0  # seconds until the next attempt to check in, while readings 
 def termux_objects(lines: Iterable[str]) -> Iterator[str]:
     """Cut lines into JSON objects that begin and end at the start of a line; skip other text."""
     found: list[str] = []
-    for line in lines:
+    for n, line in enumerate(lines, 1):
         if len(line) > LONGEST_OBJECT:
-            most = f"at most {LONGEST_OBJECT:,} characters, found more"
-            raise Problem(f"a line of standard input must have {most}. Let termux-sensor write it.")
+            most = f"at most {LONGEST_OBJECT:,} characters, found more. Is it a text file?"
+            raise Problem(f"line {n:,} of standard input must have {most}")
         found = [line] if line.startswith("{") else [*found, line] if found else []
         alone = len(found) == 1 and line.rstrip().endswith("}")
         if found and (line.startswith("}") or alone):

@@ -3,7 +3,7 @@
 from crowdml.device.agreement import Agreement
 from crowdml.device.storage import CurrentLabel, DeviceStore
 from crowdml.device.values import typed_label
-from crowdml.errors import DeviceError, InvalidSample
+from crowdml.errors import InvalidSample
 
 
 def set_label(store: DeviceStore, label: str | None, at: int) -> str | None:
@@ -15,10 +15,7 @@ def set_label(store: DeviceStore, label: str | None, at: int) -> str | None:
     Raises:
         InvalidSample: The task has no such label.
     """
-    identity = store.identity
-    if identity is None:
-        raise DeviceError(f"{store.file} has not joined a task. Join one first.")
-    labels = Agreement(identity).terms.target.labels
+    labels = Agreement(store.joined).terms.target.labels
     y = typed_label(label or "", labels)
     if label is not None and y is None:
         raise InvalidSample("a label must not be empty. Use --none to collect nothing.")

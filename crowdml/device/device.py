@@ -16,7 +16,7 @@ from crowdml.device.network import Transport
 from crowdml.device.notices import Notices
 from crowdml.device.outcome import Outcome
 from crowdml.device.retry_timer import RetryTimer, check_seconds
-from crowdml.device.storage import Account, DeviceStore, Position, TakenBefore, Trail, default_file
+from crowdml.device.storage import DeviceStore, Position, TakenBefore, Trail, default_file
 from crowdml.privacy import Chance, Ledger, Limits, SystemChance
 from crowdml.protocol import Readings, Terms
 
@@ -110,14 +110,9 @@ class Device:
         return self._store.ledger
 
     @property
-    def answers(self) -> dict[str, str]:
-        """Return the server's answer to each check-in, in order."""
-        return self._store.answers
-
-    @property
     def n_answered(self) -> int:
         """Count the check-ins that the server has answered."""
-        return sum(answer != "waiting" for answer in self.answers.values())
+        return sum(answer != "waiting" for answer in self._store.answers.values())
 
     @property
     def identity(self) -> Identity:
@@ -138,11 +133,6 @@ class Device:
     def ended(self) -> str | None:
         """Return why the device has stopped, by itself or with the task; None while it runs."""
         return self._membership.ended
-
-    @property
-    def account(self) -> Account:
-        """Return the account of what all devices in this folder have sent, over all tasks."""
-        return self._store.account
 
     def trail(self, again: bool = False) -> Trail:
         """Return the trail of lines that this task has taken; `again` allows to take them again."""

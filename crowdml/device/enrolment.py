@@ -163,8 +163,7 @@ def rejoin(
     Returns:
         How many samples are kept.
     """
-    known = store.identity
-    assert known is not None
+    known = store.joined
     require_successor(offer.terms, Terms.parse(known.terms), store.n_samples)
     join_options["limits"] = join_options.get("limits") or known.limits
     store.join(enrol(url, known.task, **join_options))

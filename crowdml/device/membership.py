@@ -38,9 +38,7 @@ class Membership:
         self, store: DeviceStore, transport: Transport | None, retry_timer: RetryTimer
     ) -> None:
         check_kind("store", store, DeviceStore, "a DeviceStore")
-        identity = store.identity
-        if identity is None:
-            raise DeviceError(f"{store.file} has not joined a task. Join one first.")
+        identity = store.joined
         self._store = store
         self._retry_timer = retry_timer
         self._owns_transport = transport is None

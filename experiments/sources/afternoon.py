@@ -227,7 +227,8 @@ def through_termux(folder: Path, url: str, moments: list[Moment]) -> Result:
                     clock.ns, before = moment.ns, moment
                 yield from text.splitlines(keepends=True)
 
-        run_live(device, intake, Pipe(lines(), intake), wait=60.0)
+        found = lines()
+        run_live(device, intake, Pipe(lambda _: next(found, ""), intake), wait=60.0)
         return result()
 
 

@@ -92,7 +92,7 @@ class PythonDevice:
         return self.retry_timer.seconds
 
     def look(self) -> Seen:
-        device, n_sent = self.device, len(self.device.account.statement.entries)
+        device, n_sent = self.device, len(self.device._store.account.statement.entries)
         if device.ended == LEFT:
             return Seen("left", 0, None, n_sent)
         checkin = device._store.pending_checkin

@@ -11,7 +11,6 @@ from crowdml.device.membership import GIVE_UP_ON
 from crowdml.device.retry_timer import SLOT
 from crowdml.protocol import PROBLEMS, State
 from tests.conformance.conftest import DEVICES, Perform, every_device
-from tests.conformance.in_browser import BrowserDevice
 from tests.conformance.in_one_file import OneFileDevice
 from tests.conformance.scene import APPLIED, BATCH, COST, Stage, answer_of
 from tests.conformance.subject import Subject
@@ -208,25 +207,6 @@ def test_the_one_file_sends_at_the_end_of_its_slots(
         took + rest
     ) % slot == pytest.approx(slot)
     assert 0 < rest <= slot
-
-
-def test_who_keeps_the_ledger_keeps_nothing_else(perform: Perform, stage: Stage) -> None:
-    subject = perform("browser", stage.scene())
-    assert isinstance(subject, BrowserDevice)
-    subject.join()
-    subject.scene.says("checkins", None)
-    subject.feed(BATCH + 1)
-    left = subject.page.evaluate("""async () => {
-        await subject.device.leave({ erase: false });
-        const kept = await web.Device.open(subject.task);
-        const [line] = await kept.history();
-        const found = [await kept.nSamples(), await kept.pending(), kept.identity.token,
-            kept.ended.code, line.body === undefined && line.truth === null,
-            (await kept.ledger()).events.length];
-        kept.close();
-        return found;
-    }""")
-    assert left == [0, False, "", "left", True, 1]
 
 
 # The table itself

@@ -3,7 +3,6 @@
 import json
 import logging
 import os
-import sqlite3
 import stat
 import time
 from collections.abc import Iterator
@@ -602,16 +601,6 @@ def test_the_model_is_tried_on_samples_before_they_are_used(file: Path) -> None:
     with closing(DeviceStore(file)) as store:
         assert store.results.tallies == [RightCount(0, 0), RightCount(3, 3), RightCount(0, 3)]
         assert store.results.versions == [1, 2, 3]
-
-
-def test_a_file_of_an_earlier_program_goes_on(file: Path, transport: MemoryTransport) -> None:
-    join(file, transport).close()
-    with closing(sqlite3.connect(file)) as db:
-        db.execute("DROP TABLE results")
-    with join(file, transport) as device:
-        fill(device, 3)
-    with closing(DeviceStore(file)) as store:
-        assert store.results.versions == [1]
 
 
 @pytest.mark.parametrize("mechanism", ["laplace", "direction"])

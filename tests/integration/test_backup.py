@@ -57,7 +57,7 @@ def acknowledged(devices: list[Device]) -> set[str]:
     return {
         checkin
         for device in devices
-        for checkin, answer in device.answers.items()
+        for checkin, answer in device._store.answers.items()
         if answer == "applied"
     }
 

@@ -250,7 +250,7 @@ class Story(RuleBasedStateMachine):
     def nothing_is_sent_unbooked(self) -> None:
         """Check that a ledger has an event for each message, and never two for the same samples."""
         for i, device in enumerate(getattr(self, "open", [])):
-            n_messages = len(device.answers)
+            n_messages = len(device._store.answers)
             assert len(device.ledger.events) == n_messages
             assert len(self.networks[i].sent) <= n_messages
             used = sum(event.n_samples for event in device.ledger.events)
@@ -285,11 +285,13 @@ class Story(RuleBasedStateMachine):
         with closing(Store(f"sqlite:///{self.folder / 'server.db'}")) as store:
             log = list(store.log(store.task("activity").id))
         ids = [entry.id for entry in log]
-        written = [checkin for device in self.open for checkin in device.answers]
+        written = [checkin for device in self.open for checkin in device._store.answers]
         assert sorted(ids) == sorted(written)
         assert len(set(ids)) == len(ids)
         assert all(
-            answer in ("applied", "duplicate") for d in self.open for answer in d.answers.values()
+            answer in ("applied", "duplicate")
+            for device in self.open
+            for answer in device._store.answers.values()
         )
         waiting = sum(device.n_samples for device in self.open)
         used = uses(log)

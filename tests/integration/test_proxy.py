@@ -54,7 +54,7 @@ def test_devices_and_people_behind_a_proxy(tmp_path: Path, path: str) -> None:
             rng = np.random.default_rng(1)
             for _ in range(3):
                 device.add(rng.uniform(-0.2, 0.2, 4), LABELS[rng.integers(3)])
-            assert list(device.answers.values()) == ["applied"]
+            assert list(device._store.answers.values()) == ["applied"]
         alone = Alone(tmp_path)
         joined = alone.join(f"{nginx.url}/join/people", "--fingerprint", nginx.fingerprint)
         assert joined.returncode == 0, joined.stderr

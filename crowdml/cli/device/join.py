@@ -114,8 +114,7 @@ def _join_again(
         print_lines(f"the file keeps its ledger and {kept}, for the new device.", err=True)
         ask(offer, limits, "Agree and join again?", yes, about, sent=sent)
         rejoin(store, offer, root, **options)
-        identity = store.identity
-        assert identity is not None
+        identity = store.joined
     print_lines(f"joined {identity.task} again as device {identity.device}, with {kept}")
 
 

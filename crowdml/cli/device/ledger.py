@@ -20,7 +20,6 @@ from crowdml.device import (
     draw_bars,
     shares_over_time,
 )
-from crowdml.errors import DeviceError
 from crowdml.privacy import Ledger, Limits, Unit
 from crowdml.protocol import Promise, Terms
 from crowdml.visible import visible
@@ -48,10 +47,8 @@ def _statement(folder: Path) -> AccountStatement:
 def _device(path: Path, json: bool) -> dict[str, Any]:
     """Return what this device sent as a document; without `json`, print it as a table."""
     with closing(DeviceStore(path)) as store:
-        identity, account, answers = store.identity, store.ledger, store.answers
+        identity, account, answers = store.joined, store.ledger, store.answers
         tallies = store.results.tallies
-    if identity is None:
-        raise DeviceError(f"{path} has not joined a task. Join one first.")
     rows = list(zip(answers.items(), account.events, strict=True))
     if not json:
         table = Table("check-in", "what it sent", "ε", "for each", "answer")

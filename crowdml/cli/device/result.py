@@ -18,7 +18,6 @@ from crowdml.device import (
     describe_contribution,
     fingerprint_of,
 )
-from crowdml.errors import DeviceError
 from crowdml.protocol import Statistics, Terms
 
 
@@ -27,11 +26,8 @@ def result(
     save: Annotated[Path | None, typer.Option(help="Save the model in this file, as JSON.")] = None,
 ) -> None:
     """Show what became of your check-ins, how well the model works for you, and how to keep it."""
-    path = find_device_file(file)
-    with closing(DeviceStore(path)) as store:
-        identity, tallies, mine = store.identity, store.results.tallies, store.results.versions
-    if identity is None:
-        raise DeviceError(f"{path} has not joined a task. Join one first.")
+    with closing(DeviceStore(find_device_file(file))) as store:
+        identity, tallies, mine = store.joined, store.results.tallies, store.results.versions
     print_lines(*personal_accuracy(Terms.parse(identity.terms), tallies))
     where = identity.url, identity.task, identity.certificate, identity.insecure_http
     with closing(HttpTransport(*where)) as server:

@@ -115,7 +115,7 @@ def _open(
     on_skip: Callable[[InvalidSample], None],
 ) -> LiveSource:
     if address is None:
-        return Pipe(sys.stdin, intake, on_skip)
+        return Pipe(sys.stdin.readline, intake, on_skip)
     if isinstance(address, PhoneAddress):
         print_lines(f"asking phyphox at {address.host}:{address.port}")
         return PhyphoxPhone(address.host, address.port, intake, on_skip=on_skip)

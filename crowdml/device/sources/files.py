@@ -2,7 +2,7 @@
 
 import hashlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from itertools import chain
 from pathlib import Path
@@ -60,7 +60,7 @@ class SourceCursor:
 
     def follow(self, lines: IO[str]) -> Iterator[str]:
         """Return the lines that were not taken before."""
-        for line in _bounded(lines, self.source):
+        for line in bounded_lines(lines.readline, LONGEST_LINE, self.source):
             self.lines += 1
             self.first = self.first or line
             self._hash.update(_content(line))
@@ -75,7 +75,7 @@ class SourceCursor:
         """Hash the content of the file up to each of its lines."""
         found = hashlib.sha256()
         with suppress(UnicodeDecodeError), _open(self.source) as lines:
-            for line in _bounded(lines, self.source):
+            for line in bounded_lines(lines.readline, LONGEST_LINE, self.source):
                 found.update(_content(line))
                 yield found.hexdigest()
 
@@ -137,14 +137,12 @@ def _open(source: str) -> IO[str]:
         raise InvalidInput(f"cannot read the source {source!r}: {error.strerror}.") from error
 
 
-def _bounded(lines: IO[str], source: str) -> Iterator[str]:
+def bounded_lines(readline: Callable[[int], str], longest: int, source: str) -> Iterator[str]:
     """Return lines of bounded length; a file such as /dev/zero is one line without end."""
-    number = 0
-    while line := lines.readline(LONGEST_LINE + 1):
-        number += 1
-        if len(line) > LONGEST_LINE:
+    for number, line in enumerate(iter(lambda: readline(longest + 1), ""), 1):
+        if len(line) > longest:
             raise InvalidInput(
-                f"line {number:,} of {source} must have at most {LONGEST_LINE:,} characters, found "
+                f"line {number:,} of {source} must have at most {longest:,} characters, found "
                 "more. Is it a text file?"
             )
         yield line

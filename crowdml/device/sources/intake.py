@@ -19,7 +19,7 @@ from crowdml.device.sources.sensing import TakenSample, rarer
 from crowdml.device.sources.stream import MOST_LABELS, SKEW, Label, Stream, StreamMemory
 from crowdml.device.storage import DeviceStore, Position, TakenBefore, Trail
 from crowdml.device.values import typed_label
-from crowdml.errors import DeviceError, DoubtfulRows, InvalidInput, InvalidSample
+from crowdml.errors import DoubtfulRows, InvalidInput, InvalidSample
 
 MOST_STREAMS = 20
 MOST_HELD = 50_000
@@ -288,9 +288,7 @@ class Intake:
     def _agree(self) -> None:
         """Read the current agreement; another process may have changed it."""
         if not hasattr(self, "_agreement") or self._store.changed():
-            identity = self._store.identity
-            if identity is None:
-                raise DeviceError(f"{self._store.file} has not joined a task. Join one first.")
+            identity = self._store.joined
             self._agreement = Agreement(identity)
             self._ended = identity.ended
             self._trail = Trail(self._store.account, identity.task)

@@ -2,10 +2,10 @@
 
 import queue
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from typing import IO
+from collections.abc import Callable
 
 from crowdml.device.outcome import Outcome
+from crowdml.device.sources.files import bounded_lines
 from crowdml.device.sources.formats import LONGEST_OBJECT, JsonObjects
 from crowdml.device.sources.intake import Hint, Intake
 from crowdml.errors import InvalidInput, InvalidSample
@@ -18,13 +18,13 @@ class Pipe:
     """Read lines in a thread, so that times are right even while the device checks in.
 
     Args:
-        lines: Where they come from.
+        readline: Returns the next line, cut to a length; empty at the end.
         on_skip: Called with what was wrong with an object.
     """
 
     def __init__(
         self,
-        lines: Iterable[str],
+        readline: Callable[[int], str],
         intake: Intake,
         on_skip: Callable[[InvalidSample], None] = lambda error: None,
     ) -> None:
@@ -32,7 +32,7 @@ class Pipe:
         self._on_skip = on_skip
         self._waiting: queue.Queue[tuple[int, str] | None] = queue.Queue(MOST_WAITING)
         self._broken: InvalidInput | None = None
-        threading.Thread(target=self._read, args=(lines,), daemon=True).start()
+        threading.Thread(target=self._read, args=(readline,), daemon=True).start()
 
     def poll(self, seconds: float) -> bool:
         n_kept = self._intake.counts.kept
@@ -56,10 +56,10 @@ class Pipe:
     def end_is_known(self) -> bool:
         return True  # nobody reads answers at the other end of a pipe
 
-    def _read(self, lines: Iterable[str]) -> None:
+    def _read(self, readline: Callable[[int], str]) -> None:
         objects = JsonObjects()
         try:
-            for line in _bounded(lines):
+            for line in bounded_lines(readline, LONGEST_OBJECT, "standard input"):
                 for found in objects.feed(line):
                     self._waiting.put((self._intake.clock(), found))
         except InvalidInput as error:
@@ -79,15 +79,3 @@ class Pipe:
         except InvalidSample as error:
             self._intake.counts.skipped += not isinstance(error, Hint)
             self._on_skip(error)
-
-
-def _bounded(lines: Iterable[str] | IO[str]) -> Iterator[str]:
-    """Return lines up to the longest object; a file such as /dev/zero is one line without end."""
-    readline = getattr(lines, "readline", None)
-    for line in iter(lambda: readline(LONGEST_OBJECT + 1), "") if readline else lines:
-        if len(line) > LONGEST_OBJECT:
-            raise InvalidInput(
-                f"a line of standard input must have at most {LONGEST_OBJECT:,} characters, found "
-                "more. Let termux-sensor write it."
-            )
-        yield line

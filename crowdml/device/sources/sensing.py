@@ -1,7 +1,6 @@
 """Turn a sensor's readings into samples, as the task's terms describe it."""
 
 import math
-from collections import deque
 from typing import NamedTuple
 
 import msgspec
@@ -24,10 +23,10 @@ class TakenSample(NamedTuple):
     y: str | float
 
 
-class SensingMemory(msgspec.Struct, array_like=True, frozen=True):
+class SensingMemory(msgspec.Struct, array_like=True):
     """Hold the state of `Sensing`, so that another process can go on with it."""
 
-    window: tuple[float, ...] = ()
+    window: list[float] = msgspec.field(default_factory=list)
     start: float = math.nan
     ticks: int = 0
     reading: float = math.nan
@@ -51,57 +50,41 @@ class Sensing:
     """
 
     def __init__(self, sensor: Sensor, count: int, memory: SensingMemory | None = None) -> None:
-        memory = memory or SensingMemory()
         self._sensor = sensor
         self._count = count
-        self._window = deque(memory.window, maxlen=sensor.window)
-        self._start, self._ticks = memory.start, memory.ticks
-        self._reading, self._label = memory.reading, memory.label
-        self._newest = memory.newest
-        self._last_time, self._last_label = memory.last_time, memory.last_label
-
-    @property
-    def memory(self) -> SensingMemory:
-        return SensingMemory(
-            tuple(self._window),
-            self._start,
-            self._ticks,
-            self._reading,
-            self._label,
-            self._newest,
-            self._last_time,
-            self._last_label,
-        )
+        self.memory = memory or SensingMemory()
 
     def push(self, time: float, reading: float, label: str | float | None) -> list[TakenSample]:
         """Add a reading, with the label None if unknown; return the samples that it completes.
 
         A reading that is not a finite number, or not newer than the last one, is skipped.
         """
-        if not math.isfinite(reading) or not time > self._newest:
+        memory = self.memory
+        if not math.isfinite(reading) or not time > memory.newest:
             return []
         taken = []
-        if time - self._newest > max(GAP_SECONDS, GAP_TICKS / self._sensor.rate):
-            self._window.clear()
-            self._start, self._ticks = time, 0
+        if time - memory.newest > max(GAP_SECONDS, GAP_TICKS / self._sensor.rate):
+            memory.window.clear()
+            memory.start, memory.ticks = time, 0
         else:
-            while (tick := self._start + self._ticks / self._sensor.rate) < time:
-                self._ticks += 1
+            while (tick := memory.start + memory.ticks / self._sensor.rate) < time:
+                memory.ticks += 1
                 taken += self._tick(tick)
-        if label != self._label:
-            self._window.clear()
-        self._newest, self._reading, self._label = time, reading, label
+        if label != memory.label:
+            memory.window.clear()
+        memory.newest, memory.reading, memory.label = time, reading, label
         return taken
 
     def _tick(self, time: float) -> list[TakenSample]:
-        self._window.append(self._reading)
-        sensor, label = self._sensor, self._label
-        due = len(self._window) == sensor.window and time - self._last_time >= sensor.every
-        changed = sensor.trigger == "always" or label != self._last_label
+        memory, sensor, label = self.memory, self._sensor, self.memory.label
+        memory.window.append(memory.reading)
+        del memory.window[: -sensor.window]
+        due = len(memory.window) == sensor.window and time - memory.last_time >= sensor.every
+        changed = sensor.trigger == "always" or label != memory.last_label
         if label is None or not (due and changed):
             return []
-        self._last_time, self._last_label = time, label
-        window = np.array(self._window)
+        memory.last_time, memory.last_label = time, label
+        window = np.array(memory.window)
         return [TakenSample(time, window, features_of(sensor, self._count, window), label)]
 
 

@@ -62,14 +62,9 @@ class Stream:
     ) -> None:
         self._sensor, self._count = sensor, count
         self._lateness = round(lateness * SECOND)
-        self._memory = memory or StreamMemory()
-        self._sensing = Sensing(sensor, count, self._memory.sensing)
+        self.memory = memory or StreamMemory()
+        self._sensing = Sensing(sensor, count, self.memory.sensing)
         self._commands: dict[int, Label] = {}
-
-    @property
-    def memory(self) -> StreamMemory:
-        self._memory.sensing = self._sensing.memory
-        return self._memory
 
     def encoded(self, with_held: bool) -> bytes:
         """Return the memory to store; without held readings, these have to be read again."""
@@ -80,7 +75,7 @@ class Stream:
 
     @property
     def n_held(self) -> int:
-        return len(self._memory.held)
+        return len(self.memory.held)
 
     def command(self, at: int, label: Label) -> None:
         """Remember a label that was set on this machine, until readings show the stream's clock.
@@ -88,7 +83,7 @@ class Stream:
         Args:
             at: When the label was set, in nanoseconds of this machine's clock.
         """
-        if at > self._memory.commanded and len(self._commands) < MOST_LABELS:
+        if at > self.memory.commanded and len(self._commands) < MOST_LABELS:
             self._commands[at] = label
 
     def _apply_commands(self, batch: Batch, horizon: int) -> None:
@@ -99,7 +94,7 @@ class Stream:
         moment at which it was set, but never for readings that came before it, nor later than for
         the next reading.
         """
-        memory = self._memory
+        memory = self.memory
         if not batch.readings and (memory.offset or horizon < 0):
             return  # nothing shows the current time of the stream's clock
         clock_of_day = not (memory.offset or batch.offset)
@@ -115,11 +110,11 @@ class Stream:
 
     def accept(self, batch: Batch, read_label: Callable[[str], Label], usual: Label) -> None:
         """Read a message; `usual` is the label at the beginning of a new session."""
-        memory = self._memory
+        memory = self.memory
         times = [reading.time for reading in batch.readings]
         if batch.whole and times and max(times) < memory.newest:
             self._begin_anew(usual)
-            memory = self._memory
+            memory = self.memory
         if times:
             memory.origin = batch.origin if memory.origin is None else memory.origin
             moved = abs(batch.offset - memory.offset) > LARGEST_OFFSET_ERROR
@@ -139,7 +134,7 @@ class Stream:
 
     def _follow_session(self, session: str, start: int, usual: Label) -> None:
         """Let a session begin at its earliest event, although a later message may come first."""
-        memory = self._memory
+        memory = self.memory
         if session != memory.session and start > max(memory.horizon, memory.begun):
             if memory.session:
                 self._set(start, usual)
@@ -156,13 +151,13 @@ class Stream:
 
     def _begin_anew(self, usual: Label) -> None:
         """Start a new stream after the session's clock was reset to 0; the label is `usual`."""
-        commanded = self._memory.commanded
-        self._memory = StreamMemory(label=usual, commanded=commanded)
-        self._sensing = Sensing(self._sensor, self._count)
+        commanded = self.memory.commanded
+        self.memory = StreamMemory(label=usual, commanded=commanded)
+        self._sensing = Sensing(self._sensor, self._count, self.memory.sensing)
 
     def _set(self, time: int, label: Label) -> None:
         """Set the label from this time on; a late label counts from now on, if none is newer."""
-        memory = self._memory
+        memory = self.memory
         if time > memory.newest:
             memory.labels[time] = label
             if len(memory.labels) > MOST_LABELS:
@@ -172,7 +167,7 @@ class Stream:
 
     def drain(self, everything: bool = False) -> Iterator[list[TakenSample]]:
         """Use the readings that are due; `memory` is up to date between two results."""
-        memory = self._memory
+        memory = self.memory
         limit = memory.horizon if everything else memory.horizon - self._lateness
         due = sorted(time for time in memory.held if time <= limit)
         labels = sorted(memory.labels)

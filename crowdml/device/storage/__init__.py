@@ -1,7 +1,7 @@
 """Keep what a device must not forget: samples, messages, costs and positions, in SQLite.
 
 One transaction takes samples, adds their cost and stores the message; a change must keep this whole
-under a kill at any moment. Tables are in `schema`, and an old file must still open.
+under a kill at any moment. Tables are in `schema`.
 """
 
 from crowdml.device.storage.account import Account, AccountEntry, AccountStatement, Trail

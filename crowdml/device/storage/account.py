@@ -24,28 +24,28 @@ from crowdml.privacy import CheckinEvent, Ledger, Loss
 from crowdml.protocol import read_event
 
 ACCOUNT_FILE = "participant.account"
-SCHEMA = """
-CREATE TABLE participant (one INTEGER PRIMARY KEY CHECK (one = 1), key BLOB NOT NULL) STRICT;
-CREATE TABLE told (
+SCHEMA = (
+    "CREATE TABLE participant (one INTEGER PRIMARY KEY CHECK (one = 1), key BLOB NOT NULL) STRICT",
+    """CREATE TABLE told (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     checkin TEXT NOT NULL UNIQUE,
     server TEXT NOT NULL,
     task TEXT NOT NULL,
     followed INTEGER NOT NULL,
     event BLOB NOT NULL
-) STRICT;
-CREATE TRIGGER told_is_append_only_1 BEFORE UPDATE ON told
-    BEGIN SELECT RAISE(ABORT, 'the account is append-only'); END;
-CREATE TRIGGER told_is_append_only_2 BEFORE DELETE ON told
-    BEGIN SELECT RAISE(ABORT, 'the account is append-only'); END;
-CREATE TABLE taken (mark BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
-CREATE TABLE record (
+) STRICT""",
+    """CREATE TRIGGER told_is_append_only_1 BEFORE UPDATE ON told
+    BEGIN SELECT RAISE(ABORT, 'the account is append-only'); END""",
+    """CREATE TRIGGER told_is_append_only_2 BEFORE DELETE ON told
+    BEGIN SELECT RAISE(ABORT, 'the account is append-only'); END""",
+    "CREATE TABLE taken (mark BLOB PRIMARY KEY) STRICT, WITHOUT ROWID",
+    """CREATE TABLE record (
     device TEXT NOT NULL, number INTEGER NOT NULL, checkin TEXT NOT NULL,
     PRIMARY KEY (device, number)
-) STRICT, WITHOUT ROWID;
-CREATE TRIGGER record_is_append_only BEFORE UPDATE ON record
-    BEGIN SELECT RAISE(ABORT, 'the record is append-only'); END;
-"""
+) STRICT, WITHOUT ROWID""",
+    """CREATE TRIGGER record_is_append_only BEFORE UPDATE ON record
+    BEGIN SELECT RAISE(ABORT, 'the record is append-only'); END""",
+)
 SEARCHED_LINES = 10_000
 """Lines without a sample after which the search in a file ends; marks still find repeated ones."""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from crowdml.errors import DeviceError
 
-VERSION = 6
+VERSION = 7
 """The version of the tables in every file."""
 
 SUFFIXES = ("", "-wal", "-shm", "-journal")
@@ -32,7 +32,7 @@ class PrivateDatabase:
         kind: What to call the file in errors.
     """
 
-    def __init__(self, file: Path, schema: str, kind: str) -> None:
+    def __init__(self, file: Path, schema: Sequence[str], kind: str) -> None:
         self.file = file
         self._kind = kind
         try:
@@ -66,7 +66,7 @@ class PrivateDatabase:
             )
         return version
 
-    def _prepare(self, schema: str) -> None:
+    def _prepare(self, schema: Sequence[str]) -> None:
         self.execute("PRAGMA journal_mode = WAL")
         # Set explicitly, because SQLite's default depends on its build: overwrite deleted content
         # with zeros.
@@ -74,7 +74,7 @@ class PrivateDatabase:
         self.execute("PRAGMA temp_store = MEMORY")
         with self.transaction(durable=True):
             if not self._require_own():
-                for statement in _statements(schema):
+                for statement in schema:
                     self.execute(statement)
                 self.execute(f"PRAGMA user_version = {VERSION}")
 
@@ -146,13 +146,3 @@ def _narrow(file: Path) -> None:
         with suppress(FileNotFoundError):
             if stat.S_IMODE(path.stat().st_mode) & 0o077:
                 path.chmod(0o600)
-
-
-def _statements(script: str) -> list[str]:
-    statements, current = [], ""
-    for line in script.strip().splitlines():
-        current += line + "\n"
-        if sqlite3.complete_statement(current):
-            statements.append(current)
-            current = ""
-    return statements

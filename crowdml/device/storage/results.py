@@ -3,11 +3,6 @@
 from crowdml.device.personal_accuracy import RightCount
 from crowdml.device.storage.database import PrivateDatabase
 
-# Files of earlier versions do not have the table yet.
-TABLE = """CREATE TABLE IF NOT EXISTS results (
-    checkin TEXT PRIMARY KEY, n_right INTEGER NOT NULL, n_samples INTEGER NOT NULL, version INTEGER
-) STRICT"""
-
 
 class CheckinResults:
     """Store the results of check-ins in the device's file. They are never sent.
@@ -17,7 +12,6 @@ class CheckinResults:
 
     def __init__(self, db: PrivateDatabase) -> None:
         self._db = db
-        db.execute(TABLE)
 
     def keep(self, checkin: str, tally: RightCount) -> None:
         """Keep the counts of a check-in, in the transaction that uses its samples."""

@@ -126,6 +126,13 @@ class DeviceStore:
         with self._db.transaction(durable=True):
             self._write(identity)
 
+    @property
+    def joined(self) -> Identity:
+        """Return the identity; raise `DeviceError` if no task was joined."""
+        if identity := self.identity:
+            return identity
+        raise DeviceError(f"{self.file} has not joined a task. Join one first.")
+
     def _write(self, identity: Identity) -> None:
         document = msgspec.msgpack.encode(identity)
         self._db.execute("INSERT OR REPLACE INTO identity VALUES (1, ?)", (document,))
@@ -230,7 +237,7 @@ class DeviceStore:
 
         The file has the check-in by now, so a crash in between only sends it later.
         """
-        return self._record.claim(self._me, checkin.id)
+        return self._record.claim(self.joined, checkin.id)
 
     def end_if_overtaken(self, why: str) -> bool:
         """End the device if a copy of its file has sent check-ins; return whether one has.
@@ -238,26 +245,20 @@ class DeviceStore:
         The account has these check-ins, the file does not. They are charged in the transaction that
         ends the device.
         """
-        if not self._record.is_ahead(self._me):
+        if not self._record.is_ahead(self.joined):
             return False
         with self._db.transaction(durable=True):
-            self._record.charge_unknown(self._me)
-            self._write(replace(self._me, ended=why))
+            self._record.charge_unknown(self.joined)
+            self._write(replace(self.joined, ended=why))
         return True
 
     def charge_copy(self, checkin: WrittenCheckin, answer: str, why: str) -> None:
         """Charge a check-in that a copy of the file sent under this number, and end the device."""
-        self._record.claim_copy(self._me, checkin.id)
+        self._record.claim_copy(self.joined, checkin.id)
         with self._db.transaction(durable=True):
-            self._record.charge_unknown(self._me)
+            self._record.charge_unknown(self.joined)
             self._answer(checkin, answer)
-            self._write(replace(self._me, ended=why))
-
-    @property
-    def _me(self) -> Identity:
-        identity = self.identity
-        assert identity is not None, "who has joined no task has no check-ins"
-        return identity
+            self._write(replace(self.joined, ended=why))
 
     @property
     def pending_checkin(self) -> WrittenCheckin | None:

@@ -4,16 +4,6 @@ from typing import NamedTuple
 
 from crowdml.device.storage.database import PrivateDatabase
 
-# Files of earlier versions do not have the tables yet.
-TABLES = (
-    """CREATE TABLE IF NOT EXISTS streams (
-    path TEXT PRIMARY KEY, document BLOB NOT NULL
-) STRICT""",
-    """CREATE TABLE IF NOT EXISTS current_label (
-    one INTEGER PRIMARY KEY CHECK (one = 1), label TEXT, at INTEGER NOT NULL
-) STRICT""",
-    "CREATE TABLE IF NOT EXISTS first_rows (format TEXT NOT NULL, row BLOB) STRICT",
-)
 MOST_STREAMS = 20
 """Streams that are kept: after this many newer ones, a phone's session is no longer needed."""
 
@@ -33,8 +23,6 @@ class Streams:
 
     def __init__(self, db: PrivateDatabase) -> None:
         self._db = db
-        for table in TABLES:
-            db.execute(table)
 
     def read(self, path: str) -> bytes | None:
         row = self._db.execute("SELECT document FROM streams WHERE path = ?", (path,)).fetchone()

@@ -43,13 +43,13 @@ export class Device extends Exchange {
       withLock(store.name, async () => {
         const known = await store.identity();
         if (known) return known;
-        const transport = options.transport ?? new HttpTransport(url, task, options);
+        const transport = options.transport ?? new HttpTransport(url, task);
         const identity = await enrol(transport, url, task, options);
         return store.join(identity);
       }),
     );
     // Otherwise a browser that is short of space may delete the device. Do not wait for the answer.
-    globalThis.navigator?.storage?.persist?.().catch(() => undefined);
+    navigator.storage.persist().catch(() => undefined);
     return /** @type {Device} */ (device);
   }
 

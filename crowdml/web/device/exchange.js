@@ -59,24 +59,6 @@ export class Exchange extends Membership {
     });
   }
 
-  /**
-   * Retry until nothing is left that may be sent, or the time is over.
-   *
-   * @param {number} [seconds]
-   */
-  async flush(seconds = 60) {
-    const deadline = performance.now() + seconds * 1000;
-    /** @type {readonly OutcomeName[]} */
-    const final = [Outcome.LIMIT, Outcome.TERMS, Outcome.ENDED];
-    for (;;) {
-      const outcome = await this.sync();
-      const left = deadline - performance.now();
-      if (left <= 0 || final.includes(outcome) || !(await this.#hasWork())) return outcome;
-      const pause = Math.min(Math.max(this.retryTimer.seconds * 1000, 10), left);
-      await new Promise((resolve) => setTimeout(resolve, pause));
-    }
-  }
-
   async #sync() {
     await this.refresh();
     if (this.ended !== null) return Outcome.ENDED;

@@ -38,7 +38,7 @@ export class Membership extends EventTarget {
     /** @protected */
     this.store = store;
     /** @protected */
-    this.transport = options.transport ?? new HttpTransport(identity.url, identity.task, options);
+    this.transport = options.transport ?? new HttpTransport(identity.url, identity.task);
     /** @protected */
     this.chance = options.chance ?? new Chance();
     /** @protected */
@@ -107,12 +107,8 @@ export class Membership extends EventTarget {
     return this.withLock(() => this.#storeIdentity((identity) => ({ ...identity, limits: checked })));
   }
 
-  /**
-   * Leave the task: inform the server if possible, and delete everything here.
-   *
-   * @param {{erase?: boolean}} [options]
-   */
-  leave({ erase = true } = {}) {
+  /** Leave the task: inform the server if possible, and delete everything here. */
+  leave() {
     return this.withLock(async () => {
       if (this.#hasLeft) return;
       await this.refresh().catch(() => undefined); // leaving works without reading
@@ -125,9 +121,7 @@ export class Membership extends EventTarget {
         this.notify(phrase("left without telling the server: {why}", { why: error.phrase }));
       }
       this.#left();
-      this.#identity = { ...this.#identity, token: "" };
-      if (erase) await this.store.erase();
-      else await this.store.keepLedger(this.#identity);
+      await this.store.erase();
       this.#hasLeft = true;
       this.changed();
       this.close();
@@ -181,7 +175,7 @@ export class Membership extends EventTarget {
   }
 
   #left() {
-    this.#identity = { ...this.#identity, ended: { code: "left", phrase: LEFT } };
+    this.#identity = { ...this.#identity, token: "", ended: { code: "left", phrase: LEFT } };
   }
 
   /**

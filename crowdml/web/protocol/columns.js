@@ -1,7 +1,7 @@
 /** Turn the columns of x into features: names, and constants for values in their own units. */
 
 import { InvalidSample } from "../errors.js";
-import { at, boundFeatures } from "../privacy/features.js";
+import { boundFeatures } from "../privacy/features.js";
 import { fail, integer, list, number, oneOf, otherwise, section, text } from "./schema.js";
 import { SENSOR, checkSensor } from "./sensor.js";
 
@@ -89,41 +89,9 @@ function inOrder(readings) {
 
 /** @type {(names: readonly string[], readings: Readonly<Record<string, unknown>>) => unknown[]} */
 function byName(names, readings) {
-  const unknown = Object.keys(readings).filter((name) => !names.includes(name));
-  const absent = names.filter((name) => !Object.hasOwn(readings, name));
-  const [name] = absent;
-  if (name !== undefined && unknown.length) {
-    throw new InvalidSample("{name} is missing, found {found}. Did you mean {name}?", {
-      name,
-      found: nearest(name, unknown).slice(0, 80),
-    });
-  }
+  const found = Object.keys(readings).find((each) => !names.includes(each))?.slice(0, 80);
+  const name = names.find((each) => !Object.hasOwn(readings, each));
+  if (found !== undefined) throw new InvalidSample("{found} is not a column of this task.", { found });
   if (name !== undefined) throw new InvalidSample("{name} is missing.", { name });
-  if (unknown[0] !== undefined) {
-    throw new InvalidSample("{found} is not a column of this task. Did you mean {name}?", {
-      found: unknown[0].slice(0, 80),
-      name: nearest(unknown[0], names),
-    });
-  }
   return names.map((each) => readings[each]);
-}
-
-/** @type {(name: string, names: readonly string[]) => string} The name that is spelt most alike. */
-function nearest(name, names) {
-  const distances = names.map((other) => edits(name.toLowerCase(), other.toLowerCase()));
-  return names[distances.indexOf(Math.min(...distances))] ?? "";
-}
-
-/** @type {(a: string, b: string) => number} How many letters to add, remove or change. */
-function edits(a, b) {
-  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const changed = at(row, j - 1) + Number(a[i - 1] !== b[j - 1]);
-      next.push(Math.min(changed, at(row, j) + 1, at(next, j - 1) + 1));
-    }
-    row = next;
-  }
-  return at(row, b.length);
 }

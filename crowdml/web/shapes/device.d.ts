@@ -3,7 +3,7 @@
 import type { RetryTimer } from "../device/retry_timer.js";
 import type { Chance, Draw } from "./chance.js";
 import type { Limits } from "./memory.js";
-import type { Transport, TransportOptions } from "./network.js";
+import type { Transport } from "./network.js";
 
 /** What a participant may choose when joining. */
 export interface JoinOptions {
@@ -17,7 +17,7 @@ export interface JoinOptions {
   acceptNoPrivacy?: boolean;
 }
 
-export interface Options extends TransportOptions {
+export interface Options {
   /** The server's root; by default where this page came from. */
   url?: string;
   /** The way to the server; by default fetch. */

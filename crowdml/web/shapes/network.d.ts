@@ -49,10 +49,3 @@ export interface Ask {
   body?: BodyInit;
   etag?: string | null;
 }
-
-export interface TransportOptions {
-  /** Allow plain HTTP beyond loopback. */
-  insecureHttp?: boolean;
-  /** Seconds to wait for the server. */
-  timeout?: number;
-}

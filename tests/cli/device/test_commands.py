@@ -14,7 +14,6 @@ import msgspec
 import pytest
 import typer
 
-from crowdml.demo import free_port
 from crowdml.device import DeviceStore
 from crowdml.protocol import terms_hash
 from tests.cli.command import Command, Here, Ran, soon

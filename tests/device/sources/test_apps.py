@@ -171,7 +171,8 @@ def test_termux(device: Device, store: DeviceStore, tmp_path: Path) -> None:
                 now[0], before = moment.ns, moment
             yield from text.splitlines(keepends=True)
 
-    counts = run_live(device, intake, Pipe(lines(), intake))
+    found = lines()
+    counts = run_live(device, intake, Pipe(lambda _: next(found, ""), intake))
     assert (counts.skipped, counts.kept) == (0, len(kept(store)))
     assert kept(store) == from_csv(tmp_path / "csv")
 
@@ -530,7 +531,7 @@ def test_a_pipe_that_is_not_termux(
         return io.TextIOWrapper(io.BytesIO(text.encode("latin1")), encoding="utf-8")
 
     with pytest.raises(InvalidInput, match=said) as ours:
-        run_live(device, intake, Pipe(stdin(), intake))
+        run_live(device, intake, Pipe(stdin().readline, intake))
     with pytest.raises(standalone.Problem) as theirs:
         list(standalone.arrivals(stdin(), lambda: 0.0))
     assert str(theirs.value) == str(ours.value)

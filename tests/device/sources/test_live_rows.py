@@ -138,7 +138,9 @@ def through_pipe(person: Participant) -> None:
             now[0] = moment.ns if moment else now[0]
             yield from text.splitlines(keepends=True)
 
-    run_live(person.device, intake, Pipe(lines(), intake), on_doubt=person.on_doubt)
+    found = lines()
+    pipe = Pipe(lambda _: next(found, ""), intake)
+    run_live(person.device, intake, pipe, on_doubt=person.on_doubt)
 
 
 def through_phyphox(person: Participant) -> None:

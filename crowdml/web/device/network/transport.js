@@ -4,10 +4,12 @@ import { CrowdmlError, InvalidInput, Rejected, Unreachable } from "../../errors.
 import { phrase, write } from "../../phrase.js";
 import { integer, oneOf, openSection, otherwise, text } from "../../protocol/schema.js";
 
-/** @import { Ask, Checkout, Enrol, Phrase, Rule, Transport, TransportOptions } from "../../types.js" */
+/** @import { Ask, Checkout, Enrol, Phrase, Rule, Transport } from "../../types.js" */
 
 const TERMS_HEADER = "Crowdml-Terms";
 const PROBLEM = "urn:crowdml:problem:";
+/** Seconds to wait for the server. */
+const TIMEOUT = 10;
 const LARGEST_ANSWER = 32 * 2 ** 20;
 /** Characters: only the `detail` of a longer problem is shown. */
 const LONGEST_PROBLEM = 4096;
@@ -41,7 +43,6 @@ export const CHECKIN_ANSWER = openSection({ version, status: oneOf("applied", "d
 /** @implements {Transport} */
 export class HttpTransport {
   #root;
-  #timeout;
   #closed = new AbortController();
   /** @type {Map<string, {etag: string | null, checkout: Checkout}>} The newest by their path. */
   #checkedOut = new Map();
@@ -49,15 +50,13 @@ export class HttpTransport {
   /**
    * @param {string} url The server's root.
    * @param {string} task The task's name.
-   * @param {TransportOptions} [options]
    */
-  constructor(url, task, { insecureHttp = false, timeout = 10 } = {}) {
+  constructor(url, task) {
     const { protocol, hostname } = new URL(url);
-    if (protocol !== "https:" && !(protocol === "http:" && (insecureHttp || isLoopback(hostname)))) {
+    if (protocol !== "https:" && !(protocol === "http:" && isLoopback(hostname))) {
       throw new InvalidInput("plain HTTP is for loopback only, found {url}. Use https.", { url });
     }
     this.#root = `${url}/v1/tasks/${encodeURIComponent(task)}`;
-    this.#timeout = timeout;
   }
 
   async task() {
@@ -127,7 +126,7 @@ export class HttpTransport {
   async #exchange(url, request) {
     const stop = new AbortController();
     const end = () => stop.abort();
-    const timer = setTimeout(end, this.#timeout * 1000);
+    const timer = setTimeout(end, TIMEOUT * 1000);
     this.#closed.signal.addEventListener("abort", end);
     try {
       if (this.#closed.signal.aborted) end();
@@ -137,7 +136,7 @@ export class HttpTransport {
       if (error instanceof CrowdmlError) throw error;
       // Browsers give a page no more details about a failed request.
       const why = stop.signal.aborted
-        ? phrase("no answer in {seconds} s", { seconds: this.#timeout })
+        ? phrase("no answer in {seconds} s", { seconds: TIMEOUT })
         : phrase("the network has failed, or your browser does not trust its certificate");
       throw new Unreachable("cannot reach the server: {why}.", { why }, { cause: error });
     } finally {

@@ -1,7 +1,6 @@
-/** Run one action at a time: in all tabs of a browser, or at least in one tab. */
+/** Run one action at a time, in all tabs of a browser. */
 
-/** @type {Map<string, Promise<unknown>>} */
-const queues = new Map();
+import { DeviceError } from "../../errors.js";
 
 /**
  * Run an action while no other action runs under the same name.
@@ -12,8 +11,8 @@ const queues = new Map();
  * @type {<T>(name: string, action: () => Promise<T>) => Promise<T>}
  */
 export async function withLock(name, action) {
-  if (globalThis.navigator?.locks) return await navigator.locks.request(name, action);
-  const turn = (queues.get(name) ?? Promise.resolve()).then(action);
-  queues.set(name, turn.catch(() => undefined));
-  return await turn;
+  if (!navigator.locks) {
+    throw new DeviceError("taking part needs https, and a browser of March 2022 or newer.");
+  }
+  return await navigator.locks.request(name, action);
 }

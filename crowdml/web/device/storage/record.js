@@ -45,16 +45,7 @@ export class DeviceRecord {
     return transact(this.#db, STORE, "readwrite", ({ record }) => asked(record.add({ device, number: 0 })));
   }
 
-  /**
-   * Remove the record of a device that leaves, so that a copy of the device sends nothing.
-   *
-   * @param {string} device
-   */
-  end(device) {
-    return transact(this.#db, STORE, "readwrite", ({ record }) => asked(record.delete(all(device))));
-  }
-
-  /** Remove the record as a whole. */
+  /** Remove the record when the device leaves, so that a copy of the device sends nothing. */
   async erase() {
     this.#db.close();
     await asked(indexedDB.deleteDatabase(this.#db.name));

@@ -69,22 +69,6 @@ export class DeviceStore {
     return this.update((other) => other ?? identity);
   }
 
-  /**
-   * Delete everything but the ledger and the answers, and keep this identity.
-   *
-   * @param {Identity} me
-   */
-  async keepLedger(me) {
-    const names = /** @type {const} */ (["identity", "buffer", "outbox", "sent"]);
-    await this.#record.end(me.record ?? "");
-    this.#truths.clear();
-    await this.#transaction(names, "readwrite", async ({ identity, buffer, outbox, sent }) => {
-      await Promise.all([buffer, outbox, sent].map((store) => asked(store.clear())));
-      await asked(identity.put(me, ME));
-      await asked(identity.delete(RESULTS));
-    });
-  }
-
   /** Delete everything, unless another tab has done so. */
   async erase() {
     if (this.#erased) return;
