@@ -86,6 +86,16 @@ EVERY = Annotated[
         "own number counts if it is larger.",
     ),
 ]
+DELAY = Annotated[
+    float, in_range("staleness", "τ, the delay of each message, in samples of the whole crowd.")
+]
+SKEW = Annotated[
+    float | None,
+    in_range(
+        "concentration",
+        "How people differ in their labels: a Dirichlet concentration; less is more.",
+    ),
+]
 PER_SAMPLE = Annotated[
     float | None, in_range("epsilon", "Your limit on the ε that one sample may lose.")
 ]

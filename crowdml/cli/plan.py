@@ -13,7 +13,7 @@ from rich.table import Column, Table
 
 from crowdml.cli.console import Console
 from crowdml.cli.extras import needs
-from crowdml.cli.options import JSON, SEED, STDIN, read_text
+from crowdml.cli.options import CSV, DELAY, JSON, SEED, SKEW, STDIN, read_text
 from crowdml.cli.output import print_json, print_lines, write_file
 from crowdml.cli.ranges import in_range
 from crowdml.cli.task import read_named_start
@@ -60,24 +60,13 @@ def plan(
     person: Annotated[
         str | None, typer.Option(help="The column that names the person of each row.")
     ] = None,
-    csv: Annotated[
-        str | None,
-        typer.Option(help="The sign between columns, then the decimal sign, such as ';,'."),
-    ] = None,
+    csv: CSV = None,
     difficulty: Annotated[
         str,
         typer.Option(help="Without --data: the difficulty of made-up data, easy, medium or hard."),
     ] = "medium",
-    delay: Annotated[
-        float, in_range("staleness", "τ, the delay of each message, in samples of the whole crowd.")
-    ] = 0.0,
-    skew: Annotated[
-        float | None,
-        in_range(
-            "concentration",
-            "How people differ in their labels: a Dirichlet concentration; less is more.",
-        ),
-    ] = None,
+    delay: DELAY = 0.0,
+    skew: SKEW = None,
     spread: Annotated[
         float | None,
         in_range("sigma", "How people differ in their number of samples: a log-normal σ."),

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from crowdml.cli.extras import needs
-from crowdml.cli.options import CSV, JSON, STDIN
+from crowdml.cli.options import CSV, DELAY, JSON, SKEW, STDIN
 from crowdml.cli.output import print_json, print_lines
 from crowdml.cli.ranges import in_range
 from crowdml.cli.task.template import TASK_TEMPLATE
@@ -35,16 +35,8 @@ def new(
         int | None, in_range("samples", "The number of samples that each device collects.")
     ] = None,
     leaving: Annotated[float, in_range("share", "The share of devices that leave early.")] = 0.0,
-    delay: Annotated[
-        float, in_range("staleness", "τ, the delay of each message, in samples of the whole crowd.")
-    ] = 0.0,
-    skew: Annotated[
-        float | None,
-        in_range(
-            "concentration",
-            "How people differ in their labels: a Dirichlet concentration; less is more.",
-        ),
-    ] = None,
+    delay: DELAY = 0.0,
+    skew: SKEW = None,
     out: Annotated[Path | None, typer.Option(help="The task file to write.")] = None,
     json: JSON = False,
 ) -> None:
