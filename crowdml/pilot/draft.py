@@ -1,7 +1,6 @@
 """Make a draft of a task from a pilot, for its owner to read."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -10,7 +9,7 @@ import numpy as np
 from crowdml.models import MODELS, Model
 from crowdml.phrase import Phrase
 from crowdml.pilot.constants import choose_features
-from crowdml.pilot.fit import PilotFit, choose_intercept
+from crowdml.pilot.fit import PilotFit, fit_start
 from crowdml.pilot.rows import PilotRows
 from crowdml.pilot.text import task_text
 from crowdml.privacy import bound_rows
@@ -20,6 +19,7 @@ from crowdml.protocol import (
     Features,
     Start,
     Task,
+    listed,
     probability_in_words,
     share_range,
 )
@@ -127,10 +127,15 @@ def draft_from_rows(
     tolerance = float(f"{targets.scale / 2:.1e}")
     kind = "softmax" if targets.labels else "huber"
     settings = {"delta": targets.scale, "tolerance": tolerance}
-    model = MODELS[kind].model(features.count, len(targets.labels), False, **settings)
-    without, having = choose_intercept(model, x, targets.y, rows.people, seed=seed)
+    models = [
+        MODELS[kind].model(features.count, len(targets.labels), each, **settings)
+        for each in (False, True)
+    ]
+    without, having = (fit_start(model, x, targets.y, rows.people, seed=seed) for model in models)
     intercept = not _clearly_better(without.error, having.error, len(x))
-    start = _start(model, having if intercept else without, intercept, kind, rows, features)
+    start = _start(
+        models[intercept], having if intercept else without, intercept, kind, rows, features
+    )
     epsilon, epsilon_words = _usual_epsilon(start)
     batch, batch_words = _batch(rows, samples)
     draft = TaskDraft(
@@ -223,13 +228,10 @@ def _batch(rows: PilotRows, samples: int | None) -> tuple[int, str]:
 
 
 def _title(rows: PilotRows) -> str:
-    title = f"Learn {rows.target_name} from {_words([column.name for column in rows.columns])}"
+    title = (
+        f"Learn {rows.target_name} from {listed([column.name for column in rows.columns], 'and')}"
+    )
     return title if len(title) <= 120 else f"{title[:119]}…"
-
-
-def _words(names: Sequence[str]) -> str:
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _own_error(start: Start, guess_error: float) -> Phrase:

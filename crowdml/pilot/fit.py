@@ -1,8 +1,7 @@
 """Fit a start to a pilot: w₀, how sure it is of itself, and how well it predicts alone."""
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -81,17 +80,6 @@ def fit_start(
         float(mistakes[best].mean()),
         _margin(mistakes[best], people),
     )
-
-
-def choose_intercept(
-    model: Any, x: Array, y: Array, people: Ints | None = None, *, seed: int = 0
-) -> tuple[PilotFit, PilotFit]:
-    """Fit the model without and with intercepts, and choose the smaller error."""
-    without, having = (
-        fit_start(replace(model, intercept=intercept), x, y, people, seed=seed)
-        for intercept in (False, True)
-    )
-    return without, having
 
 
 def _check(model: Model, x: Array, y: Array, people: Ints | None) -> None:

@@ -4,7 +4,6 @@ import pytest
 from crowdml.errors import InvalidInput
 from crowdml.models import Hinge, Huber, Model, Ridge, Softmax
 from crowdml.pilot import fit_start
-from crowdml.pilot.fit import choose_intercept
 from crowdml.privacy import bound_rows
 from crowdml.simulation import load_dataset
 from crowdml.types import Array, Ints
@@ -68,7 +67,7 @@ def test_intercepts_pay_where_a_label_lies_in_the_middle() -> None:
     rng = np.random.default_rng(0)
     x = bound_rows(rng.normal(0, 0.4, size=(200, 2)), 2)
     y = (np.abs(x[:, 0]) < 0.2) * 1.0 + (x[:, 0] >= 0.2) * 2.0
-    without, having = choose_intercept(Softmax(2, 3), x, y)
+    without, having = (fit_start(Softmax(2, 3, intercept=each), x, y) for each in (False, True))
     assert having.error < without.error - 0.1
     assert (len(without.w), len(having.w)) == (6, 9)
 
