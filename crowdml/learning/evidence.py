@@ -52,13 +52,8 @@ class Evidence:
 
     @classmethod
     def from_array(cls, rule: StoppingRule, rows: Ints) -> "Evidence":
-        """Read the rows of `to_array`, or of a single window, as older versions wrote them."""
-        new = cls(rule)
-        if rows.shape[1] == 3:
-            for report in rows.tolist():
-                new = new.with_report(*report)
-            return new
-        return new._with_windows(
+        """Read the rows of `to_array`."""
+        return cls(rule)._with_windows(
             tuple(
                 ReportWindow.of(rule, length, rows[rows[:, 0] == i, 1:].tolist())
                 for i, length in enumerate(rule.windows)

@@ -79,15 +79,6 @@ def test_sums_match_the_kept_reports(window: int) -> None:
             seen = again
 
 
-def test_a_snapshot_of_a_single_window_can_be_read() -> None:
-    rule, reports = cast(Any, Shown(3, 9)), [[7, 1, 10], [8, 0, 10], [9, 2, 10], [7, 0, 10]]
-    seen = Evidence(rule)
-    for report in reports:
-        seen = seen.with_report(*report)
-    again = Evidence.from_array(rule, np.array(reports))
-    assert again.to_array().tolist() == seen.to_array().tolist()
-
-
 class Even:
     """Count the calls of a mechanism without noise."""
 

@@ -166,14 +166,8 @@ class DirectionChannel(DirectionCalibration):
                 yield CheckinEstimates(evaluated=1, errors=errors, reported_errors=payload.wrong)
             elif payload.answer is not None:
                 yield CheckinEstimates(labels=self._labels[payload.answer], labelled=1)
-            elif payload.direction is not None:
-                yield CheckinEstimates(g=next(gradients))
             else:
-                raise InvalidInput(
-                    f"check-in {payload.number} must carry a direction, right or wrong, or an "
-                    "answer, found none of them. An earlier version of crowdml has written this "
-                    "log: export its model with that version, and start a new task."
-                )
+                yield CheckinEstimates(g=next(gradients))
 
     def _unbiased(self, role: Role, sent: int) -> float:
         """Return an unbiased estimate of a truth, 0 or 1, that was sent as 0 or 1."""

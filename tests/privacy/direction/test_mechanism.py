@@ -621,11 +621,6 @@ def test_many_are_read_as_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
             assert one.g is None or one.g.tobytes() == other.g.tobytes()  # type: ignore[union-attr]
 
 
-def test_a_log_of_an_earlier_version_is_named_so() -> None:
-    with pytest.raises(InvalidInput, match="An earlier version of crowdml has written this log"):
-        mechanism().read(DirectionPayload(1), CheckinKey(TERMS, "ana", 1))
-
-
 def test_the_closest_come_first() -> None:
     """Compare with a plain sort; each part is in order, and a tie goes to the lowest number."""
     rng = np.random.default_rng(4)
