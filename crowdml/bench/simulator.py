@@ -5,7 +5,7 @@ import statistics
 import subprocess
 import tempfile
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -14,7 +14,7 @@ import numpy as np
 from crowdml.bench.task import CLASSES, FEATURES
 from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.learning import length_limit
-from crowdml.privacy import StandIn
+from crowdml.privacy import DirectionMechanism, StandIn
 from crowdml.simulation import (
     FoldInputs,
     Learning,
@@ -169,7 +169,7 @@ def fold_in_numpy(data: Dataset, case: BenchCase, most: int = 1000) -> float:
     n = min(len(data.y_train), most * case.batch)
     schedule = case.schedule(n)
     stops = np.array([schedule.n_checkins])
-    some = replace(data, x_train=data.x_train[:n], y_train=data.y_train[:n])
+    some = data.take(np.arange(n))
     before = time.thread_time()
     fold_slowly(some, schedule, case.learning, stops, np.random.default_rng(0))
     return (time.thread_time() - before) / schedule.n_checkins
@@ -198,7 +198,10 @@ def fold_in_c(program: Path, file: Path, n: int, case: BenchCase) -> FoldTiming:
     stand_in = case.stand_in
     limit = length_limit(stand_in)
     longest = stand_in.length if limit is None else limit
-    law = [stand_in.law, stand_in.scale(case.batch), longest, *stand_in.constants]
+    law = [stand_in.law, stand_in.scale(case.batch), longest]
+    if isinstance(stand_in.mechanism, DirectionMechanism):
+        choice = stand_in.mechanism.choice
+        law += [choice.k, choice.t, choice.p]
     arguments = [n, case.batch, case.c, 0, *law]
     command = [str(program), str(file), *map(str, arguments)]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout

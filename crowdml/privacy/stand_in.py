@@ -79,11 +79,6 @@ class StandIn(ABC):
         """Return how many codewords a check-in draws and ranks; 0 for none."""
         return 0
 
-    @property
-    def constants(self) -> tuple[float, ...]:
-        """Return the other constants of the law, for the compiled simulator."""
-        return ()
-
     def losses(self, n_samples: int) -> tuple[Loss, Loss]:
         """Return the cost of a check-in for each of its samples, and for all of them at once."""
         if not self.noisy:

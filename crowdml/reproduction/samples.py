@@ -1,7 +1,5 @@
 """Choose the people of one trial, where each trial has other people."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from crowdml.errors import InvalidInput
@@ -37,6 +35,4 @@ def collect_first(
     chosen = rng.choice(enough, n_people, replace=False)
     hands = [rows[data.person[rows] == person][:each] for person in chosen]
     kept: Ints = np.stack(hands, axis=1).ravel()[:first]
-    return replace(
-        data, x_train=data.x_train[kept], y_train=data.y_train[kept], person=data.person[kept]
-    )
+    return data.take(kept)

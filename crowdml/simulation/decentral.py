@@ -39,7 +39,7 @@ def decentralized(
     for rows in orders:
         schedule = one_by_one(len(rows), crowd.batch)
         stops = (shares * schedule.n_checkins).astype(np.int64)
-        alone = replace(data, x_train=data.x_train[rows], y_train=data.y_train[rows])
+        alone = data.take(rows)
         w, wrong = learn(alone, schedule, learning, stops, rng)
         found = measure(model, w, (x_test, y_test))
         errors, rmse = errors + found[0], rmse + found[1]

@@ -89,11 +89,4 @@ def validation_split(data: Dataset, seed: int = 0) -> Dataset:
         aside = np.isin(data.person, chosen)
     else:
         aside = rng.random(len(data.y_train)) < VALIDATION_SHARE
-    return replace(
-        data,
-        x_train=data.x_train[~aside],
-        y_train=data.y_train[~aside],
-        person=data.person[~aside],
-        x_test=data.x_train[aside],
-        y_test=data.y_train[aside],
-    )
+    return replace(data.take(~aside), x_test=data.x_train[aside], y_test=data.y_train[aside])

@@ -81,11 +81,6 @@ class DirectionStandIn(StandIn):
         codeword: Array = book[chosen] / math.sqrt(CODE_VARIANCE)
         return codeword
 
-    @property
-    def constants(self) -> tuple[float, ...]:
-        choice = self.mechanism.choice
-        return choice.k, choice.t, choice.p
-
 
 def draw_ranks(choice: Choice, n: int, rng: np.random.Generator) -> Ints:
     """Draw the ranks of n chosen codewords, 1 for the closest."""

@@ -69,8 +69,7 @@ class PilotTurn:
             person = np.repeat(rng.integers(len(first), size=devices), sizes)
             rows = order[first[person] + rng.integers(count[person])]
             member = np.repeat(np.arange(devices), sizes)
-        x, y = self.data.x_train[rows], self.data.y_train[rows]
-        return replace(self.data, x_train=x, y_train=y, person=member)
+        return replace(self.data.take(rows), person=member)
 
 
 def hold_out(task: Task, samples: PilotSamples, seed: int = 0) -> Dataset:

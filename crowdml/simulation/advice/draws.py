@@ -57,5 +57,4 @@ class SampleDraws:
                 f"{terms.n_classes} labels, found {data.x_train.shape[1]} and {len(data.labels)}."
             )
         rows = rng.integers(len(data.y_train), size=n)
-        nobody = np.zeros(n, np.int64)
-        return replace(data, x_train=data.x_train[rows], y_train=data.y_train[rows], person=nobody)
+        return replace(data.take(rows), person=np.zeros(n, np.int64))

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from crowdml.errors import InvalidInput
 from crowdml.privacy import bound_rows
 from crowdml.simulation.datasets.dealing import apportion, assign_devices
-from crowdml.types import Array, Ints
+from crowdml.types import Array, Flags, Ints
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,12 @@ class Dataset:
     x_test: Array
     y_test: Array
     raw: bool = False
+
+    def take(self, rows: Ints | Flags) -> "Dataset":
+        """Return the data with only these rows for training."""
+        return replace(
+            self, x_train=self.x_train[rows], y_train=self.y_train[rows], person=self.person[rows]
+        )
 
     def bounded(self, norm: int) -> "Dataset":
         """Return the samples as devices see them: rescaled to 1 if longer in this norm.

@@ -1,12 +1,9 @@
 """Set training samples aside as a pilot."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from crowdml.errors import InvalidInput
 from crowdml.simulation.datasets.dataset import Dataset
-from crowdml.types import Flags
 
 USUAL_PEOPLE = 2
 """People of a pilot, where the data say whose samples they are."""
@@ -39,7 +36,7 @@ def set_aside(
                 f"the pilot must be fewer than the {n:,} samples of {data.name}, found {rows:,}."
             )
         chosen[rng.permutation(n)[:rows]] = True
-        return _part(data, chosen), _part(data, ~chosen)
+        return data.take(chosen), data.take(~chosen)
     people = USUAL_PEOPLE if people is None else people
     if not people < len(names):
         raise InvalidInput(
@@ -49,10 +46,4 @@ def set_aside(
     for number, name in enumerate(pilot):
         own = rng.permutation(np.flatnonzero(data.person == name))
         chosen[own[: (rows + number) // people]] = True
-    return _part(data, chosen), _part(data, ~np.isin(data.person, pilot))
-
-
-def _part(data: Dataset, rows: Flags) -> Dataset:
-    return replace(
-        data, x_train=data.x_train[rows], y_train=data.y_train[rows], person=data.person[rows]
-    )
+    return data.take(chosen), data.take(~np.isin(data.person, pilot))
