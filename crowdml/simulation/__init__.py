@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from crowdml.simulation.results import Results
     from crowdml.simulation.schedule import (
         Arrivals,
-        Presence,
         Schedule,
         constant_delay,
         exponential_delay,
@@ -84,7 +83,6 @@ __all__ = [
     "PilotAdvice",
     "Plan",
     "PlanFile",
-    "Presence",
     "ProgressBar",
     "Results",
     "Schedule",

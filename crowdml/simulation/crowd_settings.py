@@ -10,7 +10,7 @@ from crowdml.optim import OPTIMIZERS, RATES, Optimizer
 from crowdml.privacy import Roles
 from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, OptimizerSpec, PrivacyTerms
 from crowdml.simulation import compiled
-from crowdml.simulation.schedule import Delay, Presence
+from crowdml.simulation.schedule import Delay
 
 LARGEST_COUNT = 10**9
 """The most devices, samples of each and check-ins: a larger number must be a typing error."""
@@ -20,6 +20,8 @@ SMALLEST_SIZE = 1e-12
 
 COUNT_FIELDS = "devices", "batch", "passes", "buffer", "checkins", "pilot", "pilot_people"
 """What a crowd counts."""
+
+LARGEST_SHARES = {"late": 1, "leaving": 1, "heldout": 0.5, "liars": 1}
 
 KNOWN_KINDS: dict[str, Mapping[str, object]] = {
     "mechanism": MECHANISMS,
@@ -39,7 +41,8 @@ class Crowd:
         buffer: B; unlimited by default.
         delay: The law of each of the three delays, in ticks; none by default.
         passes: How often each sample is used. Each pass costs ε again.
-        presence: Devices that join late or leave.
+        late: The share of devices that join late, at a uniformly random moment.
+        leaving: The share of devices that leave early, at a uniformly random later moment.
         skew: Dirichlet concentration of labels over devices; smaller is more unequal.
         spread: σ of log-normal numbers of samples.
         checkins: K, after which a device stops; by default as many as its samples give.
@@ -60,7 +63,8 @@ class Crowd:
     buffer: int | None = None
     delay: Delay | None = None
     passes: int = 1
-    presence: Presence | None = None
+    late: float = 0.0
+    leaving: float = 0.0
     skew: float | None = None
     spread: float | None = None
     checkins: int | None = None
@@ -84,10 +88,9 @@ class Crowd:
             )
         if self.updates is not None and self.updates < 1:
             raise InvalidInput(f"updates must be at least 1, found {self.updates}.")
-        if not 0 <= self.heldout <= 0.5:
-            raise InvalidInput(f"heldout must lie in 0 … 0.5, found {self.heldout:g}.")
-        if not 0 <= self.liars <= 1:
-            raise InvalidInput(f"liars must lie in 0 … 1, found {self.liars:g}.")
+        for name, most in LARGEST_SHARES.items():
+            if not 0 <= (share := getattr(self, name)) <= most:
+                raise InvalidInput(f"{name} must lie in 0 … {most:g}, found {share:g}.")
         _ = self.roles
 
     @property

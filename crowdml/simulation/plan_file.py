@@ -18,7 +18,6 @@ from crowdml.simulation import schedule
 from crowdml.simulation.crowd_settings import Crowd, Learning
 from crowdml.simulation.datasets import Dataset, set_aside
 from crowdml.simulation.plan import APPROACHES, Plan
-from crowdml.simulation.schedule import Presence
 
 USUAL_DEVICES = 1000
 """The number of devices if neither people nor check-ins determine it."""
@@ -41,14 +40,13 @@ class CurveSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         mechanism, epsilon, optimizer, clip, reach, radius, averaging, model, intercept, scale,
             delta, tolerance: See `Learning`; without a model, softmax for labels and huber for
             numbers.
-        devices, batch, buffer, passes, checkins, evaluators, counters, liars, skew, spread,
-            pilot, pilot_people: See `Crowd`; for devices see `default_devices`.
+        devices, batch, buffer, passes, checkins, evaluators, counters, liars, late, leaving, skew,
+            spread, pilot, pilot_people: See `Crowd`; for devices see `default_devices`.
         delay, delay_law: τ of each message in samples of the whole crowd, and its law.
         rate: `planned`; or c; or `auto`, which chooses c on samples set aside, or `paper`, which
             chooses it on the test set.
         schedule: η(t) for a given or chosen c; sqrt by default.
         reg: λ; by default chosen together with c, otherwise 0.
-        late, leaving: The shares of devices that join late, and that leave early.
     """
 
     approach: ApproachName = "crowd"
@@ -108,7 +106,6 @@ class CurveSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         crowd = self._common(Crowd) | {
             "devices": self.devices or (self.default_devices(data) if data else USUAL_DEVICES),
             "delay": delay if self.delay else None,
-            "presence": Presence(self.late, self.leaving) if self.late or self.leaving else None,
         }
         return Plan(Crowd(**crowd), Learning(**learning), self.approach)
 

@@ -71,7 +71,8 @@ def run_trial(
 def prepare(data: Dataset, crowd: Crowd, rng: np.random.Generator) -> Schedule:
     """Deal the samples to devices and run the clock."""
     device_of_sample = data.assign(crowd.devices, rng, crowd.skew, crowd.spread)
-    arrivals = arrive(device_of_sample.astype(np.int32), crowd.passes, rng, crowd.presence)
+    owners = device_of_sample.astype(np.int32)
+    arrivals = arrive(owners, crowd.passes, rng, crowd.late, crowd.leaving)
     schedule = make_schedule(
         arrivals,
         crowd.devices,

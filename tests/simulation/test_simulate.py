@@ -17,7 +17,6 @@ from crowdml.simulation import (
     Dataset,
     Learning,
     Plan,
-    Presence,
     Schedule,
     central_batch,
     make_schedule,
@@ -258,7 +257,7 @@ def test_without_noise_features_may_have_any_length() -> None:
 def test_unequal_crowds_learn_too() -> None:
     crowd = Crowd(
         devices=20, batch=2, buffer=6, delay=uniform_delay(30), passes=4,
-        presence=Presence(0.5, 0.5), skew=0.5, spread=1.0,
+        late=0.5, leaving=0.5, skew=0.5, spread=1.0,
     )  # fmt: skip
     curve = simulate(classes(), [Plan(crowd, Learning(c=20.0))], trials=3)[0]
     assert curve.final < curve.mean[0] - 0.1

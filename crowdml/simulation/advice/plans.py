@@ -12,7 +12,7 @@ from crowdml.simulation.advice.interval import error_interval
 from crowdml.simulation.crowd_settings import Crowd, Learning
 from crowdml.simulation.curve import Curve
 from crowdml.simulation.plan import Plan
-from crowdml.simulation.schedule import Presence, uniform_delay
+from crowdml.simulation.schedule import uniform_delay
 
 MOST_SAMPLES = 400_000
 MOST_NUMBERS = 8_000_000
@@ -113,7 +113,7 @@ def plan_for(task: Task, expected: ExpectedCrowd, devices: int) -> Plan:
         buffer=collection.buffer,
         checkins=collection.checkins,
         delay=uniform_delay(expected.delay * part) if expected.delay else None,
-        presence=Presence(leaving=expected.leaving) if expected.leaving else None,
+        leaving=expected.leaving,
         skew=expected.skew,
         spread=expected.spread,
         evaluators=collection.evaluators,

@@ -3,7 +3,7 @@
 A schedule does not depend on w, so one schedule serves every ε, rate and trial.
 """
 
-from crowdml.simulation.schedule.arrivals import Arrivals, Presence, arrive
+from crowdml.simulation.schedule.arrivals import Arrivals, arrive
 from crowdml.simulation.schedule.delays import (
     Delay,
     constant_delay,
@@ -17,7 +17,6 @@ from crowdml.simulation.schedule.undelayed import one_by_one, person_by_person
 __all__ = [
     "Arrivals",
     "Delay",
-    "Presence",
     "Schedule",
     "arrive",
     "constant_delay",

@@ -4,13 +4,10 @@ The clock ticks once per sample of the whole crowd (Δ in the paper). At each ti
 one of its samples.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-
-from crowdml.errors import InvalidInput
 
 Int32s = npt.NDArray[np.int32]
 
@@ -22,49 +19,31 @@ class Arrivals(NamedTuple):
     sample: Int32s
 
 
-@dataclass(frozen=True)
-class Presence:
-    """Describe in which part of the time devices take part.
-
-    Args:
-        late: The share of devices that join late, at a uniformly random moment.
-        leaving: The share of devices that leave early, at a uniformly random later moment.
-    """
-
-    late: float = 0.0
-    leaving: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name, share in (("late", self.late), ("leaving", self.leaving)):
-            if not 0 <= share <= 1:
-                raise InvalidInput(f"the share of {name} devices must lie in 0 … 1, found {share}.")
-
-
 def arrive(
     device_of_sample: Int32s,
     passes: int,
     rng: np.random.Generator,
-    presence: Presence | None = None,
+    late: float = 0.0,
+    leaving: float = 0.0,
 ) -> Arrivals:
     """Deliver every sample once per pass, each pass in a new random order.
 
-    A device that is not present at a tick misses the sample.
+    A device that is not present at a tick misses the sample. The share `late` of the devices joins
+    at a uniformly random moment, and the share `leaving` leaves at a uniformly random later moment.
 
     >>> arrivals = arrive(np.array([0, 0, 1], dtype=np.int32), 2, np.random.default_rng(0))
     >>> sorted(arrivals.sample.tolist())
     [0, 0, 1, 1, 2, 2]
     """
-    if passes < 1:
-        raise InvalidInput(f"passes must be at least 1, found {passes}.")
     n = len(device_of_sample)
     order = np.concatenate([rng.permutation(n).astype(np.int32) for _ in range(passes)])
     device = device_of_sample[order]
-    if presence is None:
+    if not late and not leaving:
         return Arrivals(device, order)
     n_devices, ticks = int(device_of_sample.max()) + 1, len(order)
-    joins = np.where(rng.random(n_devices) < presence.late, rng.random(n_devices), 0.0)
+    joins = np.where(rng.random(n_devices) < late, rng.random(n_devices), 0.0)
     leaves = joins + (1.0 - joins) * rng.random(n_devices)
-    leaves = np.where(rng.random(n_devices) < presence.leaving, leaves, 1.0)
+    leaves = np.where(rng.random(n_devices) < leaving, leaves, 1.0)
     now = np.arange(ticks) / ticks
     here = (now >= joins[device]) & (now < leaves[device])
     return Arrivals(device[here], order[here])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from crowdml.errors import InvalidInput
 from crowdml.privacy import Roles
-from crowdml.simulation.schedule.arrivals import Arrivals, Presence, arrive
+from crowdml.simulation.schedule.arrivals import Arrivals, arrive
 from crowdml.simulation.schedule.delays import (
     Delay,
     constant_delay,
@@ -31,15 +31,15 @@ delays = st.one_of(
     st.floats(0, 30).map(exponential_delay),
     st.floats(0, 10).map(lognormal_delay),
 )
-presences = st.one_of(st.none(), st.builds(Presence, st.floats(0, 1), st.floats(0, 1)))
+presences = st.just((0.0, 0.0)) | st.tuples(st.floats(0, 1), st.floats(0, 1))
 sizes = st.tuples(st.integers(1, 12), st.integers(1, 80), st.integers(1, 3))
 
 
 def random_arrivals(
-    size: tuple[int, int, int], presence: Presence | None, rng: np.random.Generator
+    size: tuple[int, int, int], presence: tuple[float, float], rng: np.random.Generator
 ) -> Arrivals:
     n_devices, n_samples, passes = size
-    return arrive(rng.integers(n_devices, size=n_samples).astype(np.int32), passes, rng, presence)
+    return arrive(rng.integers(n_devices, size=n_samples).astype(np.int32), passes, rng, *presence)
 
 
 def as_checkins(schedule: Schedule) -> list[Checkin]:
@@ -66,7 +66,7 @@ class Case(NamedTuple):
     batch: int
     delay: Delay | None
     spare: int | None
-    presence: Presence | None
+    presence: tuple[float, float]
     seed: int
     checkins: int | None
 
@@ -177,10 +177,10 @@ def test_steady_crowd_has_the_papers_staleness() -> None:
 def test_everyone_late_misses_samples_and_nobody_leaving_keeps_them() -> None:
     owners = np.arange(5000, dtype=np.int32) % 500
     rng = np.random.default_rng(0)
-    late = arrive(owners, 1, rng, Presence(late=1.0))
+    late = arrive(owners, 1, rng, late=1.0)
     # A device that joins uniformly late sees half of its samples, within 6 standard errors.
     assert abs(len(late.sample) / 5000 - 0.5) < 6 * math.sqrt(1 / 12 / 500 + 1 / 4 / 5000)
-    assert len(arrive(owners, 1, rng, Presence()).sample) == 5000
+    assert len(arrive(owners, 1, rng).sample) == 5000
 
 
 def test_seeded_schedules_repeat() -> None:
