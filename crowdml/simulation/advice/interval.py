@@ -15,8 +15,8 @@ REACHING_SHARE = 0.95
 """The share of runs that seem to reach a target error, so that nine in ten really do."""
 
 
-def error_interval(errors: Array, level: float = INTERVAL_LEVEL) -> tuple[float, float]:
-    """Return the interval that holds the error of one more run with this probability.
+def error_interval(errors: Array) -> tuple[float, float]:
+    """Return the interval that holds the error of one more run as often as `INTERVAL_LEVEL`.
 
     The runs are taken to be normal on the scale arcsin √e, on which errors near 0 and near 1 spread
     as those in the middle do. The interval is Student's for one more observation, so that few runs
@@ -26,23 +26,23 @@ def error_interval(errors: Array, level: float = INTERVAL_LEVEL) -> tuple[float,
     >>> round(low, 2), round(high, 2)
     (0.08, 0.15)
     """
-    low, high = _interval(np.arcsin(np.sqrt(errors)), (1 + level) / 2)
+    low, high = _interval(np.arcsin(np.sqrt(errors)), (1 + INTERVAL_LEVEL) / 2)
     return _error(low), _error(high)
 
 
-def shift_interval(shifts: Array, level: float = INTERVAL_LEVEL) -> tuple[float, float]:
+def shift_interval(shifts: Array) -> tuple[float, float]:
     """Return the interval of the difference of two errors, which may have either sign."""
-    return _interval(shifts, (1 + level) / 2)
+    return _interval(shifts, (1 + INTERVAL_LEVEL) / 2)
 
 
-def surely_at_most(target: float, errors: Array, share: float = REACHING_SHARE) -> bool:
-    """Decide whether one more run has at most the target error with this probability.
+def surely_at_most(target: float, errors: Array) -> bool:
+    """Decide whether one more run has at most the target error as often as `REACHING_SHARE`.
 
     >>> errors = np.array([0.1, 0.12, 0.11])
     >>> surely_at_most(0.2, errors), surely_at_most(0.12, errors)
     (True, False)
     """
-    _, high = _interval(np.arcsin(np.sqrt(errors)), share)
+    _, high = _interval(np.arcsin(np.sqrt(errors)), REACHING_SHARE)
     return _error(high) <= target
 
 

@@ -7,11 +7,11 @@ import numpy as np
 import numpy.typing as npt
 
 from crowdml.errors import InvalidInput
-from crowdml.simulation.datasets.csv_samples import read_csv_samples
 from crowdml.simulation.datasets.dataset import Dataset
-from crowdml.tables import read_arrays
+from crowdml.tables import Table, read_arrays, read_table, separators
 from crowdml.types import Array, Flags, Ints
 
+PERSON_HEADERS = ("person", "user")
 MOST_LABELS = 1000
 TEST_SHARE = 0.2
 FEWEST_PEOPLE = 5
@@ -49,7 +49,33 @@ def load_csv(path: Path) -> Dataset:
     A first line without numbers names the columns; one named `person` or `user` says whose
     sample it is, and may stand anywhere. All else is as for `load_npz`.
     """
-    return _dataset(path, *read_csv_samples(path), None, None)
+    return _dataset(path, *_read_csv_samples(path), None, None)
+
+
+def _read_csv_samples(path: Path) -> tuple[Array, Values, Values | None]:
+    """Read features, the last column as numbers or text, and the person of each line, if given."""
+    table = read_table(path)
+    owner = next((name for name in table.columns if name.lower() in PERSON_HEADERS), None)
+    *features, target = [name for name in table.columns if name != owner] or [""]
+    if not features:
+        raise InvalidInput(
+            f"{path} must have a feature and a label, found {len(target and [target])} columns."
+            + separators([str(cells[0]) for cells in table.columns.values()])
+        )
+    x = np.column_stack([_complete(table, name) for name in features])
+    y = _complete(table, target) if table.is_numeric(target) else np.array(table[target])
+    person = None if owner is None else np.array(table[owner])
+    return x, y, person
+
+
+def _complete(table: Table, column: str) -> Array:
+    """Return the numbers of a column in which none is missing."""
+    numbers = table.numbers(column)
+    if np.isnan(numbers).any():
+        row = int(np.isnan(numbers).argmax())
+        rule = "must be a finite number (leave out lines with missing values)"
+        raise table.mistake(row, column, rule)
+    return numbers
 
 
 def _dataset(

@@ -128,14 +128,6 @@ def test_air() -> None:
     assert ridge_error(data) == pytest.approx(0.487, abs=0.005)
 
 
-def test_scaled_air_keeps_what_counts() -> None:
-    data = load_air(divisor=20.0)
-    check_dataset(data)
-    assert ridge_error(data) == pytest.approx(0.338, abs=0.005)
-    with pytest.raises(InvalidInput, match="the divisor must be positive, found 0"):
-        load_air(0.0)
-
-
 @pytest.mark.parametrize("name", ["air", "cifar10", "extrasensory", "mnist"])
 def test_names_and_damage(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert load_dataset("air").name == "air"
