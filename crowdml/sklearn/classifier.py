@@ -1,7 +1,6 @@
 """Learn labels by a simulated crowd."""
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from crowdml.sklearn.start import coefficients
 from crowdml.types import Array
 
 
-@dataclass(eq=False, repr=False)  # scikit-learn has its own notation for estimators
 class CrowdClassifier(ClassifierMixin, CrowdEstimator):  # type: ignore[misc]
     """Classify linearly with a model that a crowd learns, each person from their own rows.
 
@@ -62,16 +60,6 @@ class CrowdClassifier(ClassifierMixin, CrowdEstimator):  # type: ignore[misc]
     >>> crowd.epsilon_, crowd.n_people_, crowd.coef_.shape
     (10.0, 150, (3, 4))
     """
-
-    epsilon: float = 4.0
-    mechanism: str = "direction"
-    model: str = "softmax"
-    checkins: int = 1
-    bounds: Any = (-3.0, 3.0)
-    regularization: float = 0.0
-    fit_intercept: bool = True
-    start: Any = None
-    random_state: Any = None
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> "CrowdClassifier":
         """Learn from rows of people.

@@ -1,6 +1,6 @@
 """Assign rows to people who learn as a simulated crowd: the code that both estimators share."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -25,18 +25,19 @@ from crowdml.sklearn.bounds import Bounds
 from crowdml.types import Array, Ints
 
 
+@dataclass(eq=False, repr=False)  # scikit-learn has its own notation for estimators
 class CrowdEstimator(BaseEstimator):  # type: ignore[misc]
     """Hold the settings, and let a crowd learn with them."""
 
-    epsilon: float
-    mechanism: str
-    model: str
-    checkins: int
-    bounds: Any
-    regularization: float
-    fit_intercept: bool
-    start: Any
-    random_state: Any
+    epsilon: float = 4.0
+    mechanism: str = "direction"
+    model: str = "softmax"
+    checkins: int = 1
+    bounds: Any = (-3.0, 3.0)
+    regularization: float = 0.0
+    fit_intercept: bool = True
+    start: Any = None
+    random_state: Any = None
 
     def _learn(
         self,

@@ -30,7 +30,6 @@ class CrowdRegressor(RegressorMixin, CrowdEstimator):  # type: ignore[misc]
         checkins: K, the number of check-ins that share a person's rows.
         bounds: (low, high) of the features, as two numbers or two arrays, known without looking
             at X. Numbers beyond are cut off. The default suits standardised features.
-        y_bounds: (low, high) of y, likewise.
         regularization: λ.
         fit_intercept: Whether there is an intercept.
         start: A fitted linear model with `coef_` and `intercept_`, in the units of X, from which
@@ -38,6 +37,7 @@ class CrowdRegressor(RegressorMixin, CrowdEstimator):  # type: ignore[misc]
             zero. Wrap it in `sklearn.frozen.FrozenEstimator` where estimators are cloned, as in
             cross-validation. By default, zero.
         random_state: The seed of the simulated randomness.
+        y_bounds: (low, high) of y, like `bounds`.
 
     After `fit` there are `coef_`, `intercept_`, `n_features_in_`, and `epsilon_`, `delta_`,
     `epsilon_per_sample_`, `n_people_`, `n_checkins_` as `CrowdClassifier` has them.
@@ -48,16 +48,8 @@ class CrowdRegressor(RegressorMixin, CrowdEstimator):  # type: ignore[misc]
     1.0
     """
 
-    epsilon: float = 4.0
-    mechanism: str = "direction"
     model: str = "huber"
-    checkins: int = 1
-    bounds: Any = (-3.0, 3.0)
     y_bounds: Any = (-3.0, 3.0)
-    regularization: float = 0.0
-    fit_intercept: bool = True
-    start: Any = None
-    random_state: Any = None
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> "CrowdRegressor":
         """Learn from rows of people.
