@@ -13,14 +13,12 @@ if TYPE_CHECKING:
     from crowdml.demo.launcher import HUNG_AFTER_SECONDS, ServerProcess
     from crowdml.demo.ports import free_port
     from crowdml.demo.result import DemoResult
-    from crowdml.demo.tasks import demo_task
 
 __all__ = [
     "HUNG_AFTER_SECONDS",
     "Demo",
     "DemoResult",
     "ServerProcess",
-    "demo_task",
     "free_port",
     "run_demo",
 ]

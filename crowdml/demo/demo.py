@@ -5,7 +5,7 @@ import queue
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,15 +17,14 @@ from crowdml.demo.launcher import ServerProcess
 from crowdml.demo.observer import Observer
 from crowdml.demo.pilot import ROWS_EACH, pilot_error, pilot_start
 from crowdml.demo.ports import free_port
-from crowdml.demo.result import DemoResult, central_error, guess_error, mistakes, result_of
+from crowdml.demo.result import DemoResult, central_error, mistakes, result_of
 from crowdml.demo.tasks import demo_task
 from crowdml.demo.view import Progress, line, show_live
 from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.learnt import write_start
-from crowdml.privacy import bound_features
 from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, Task, listed
 from crowdml.server import Store
-from crowdml.simulation import Dataset, load_activity, load_dataset, set_aside
+from crowdml.simulation import Dataset, guess_error, load_activity, load_dataset, set_aside
 
 PROCESSES = 2
 
@@ -93,7 +92,7 @@ def run_demo(
     dealt = data.deal(demo.devices, rng)
     sizes = [len(rows) for rows in dealt]
     task = demo_task(demo.task, demo.mechanism, demo.epsilon, sizes, start)
-    data = _as_devices_see_them(data, task)
+    data = data.bounded(task.terms.mechanism().norm)
     _introduce(demo, task, data, console)
     members = plan_devices(dealt, data.x_train, data.y_train, demo.seconds, rng)
     prepare(demo.folder)
@@ -106,7 +105,7 @@ def run_demo(
         url, fingerprint = process.url, process.fingerprint
         portal = f"{url}/tasks/{task.name}"
         console.print(f"watch it learn: {portal}  (a self-signed certificate: the browser warns)")
-        progress = Progress(task, portal, guess_error(data), pilot_error(task, data))
+        progress = Progress(task, portal, guess_error(data, 1.0), pilot_error(task, data))
         context = multiprocessing.get_context("spawn")
         spent_queue: multiprocessing.Queue[EpsilonsSpent] = context.Queue()
         begins = time.time() + 1.0
@@ -129,16 +128,6 @@ def _serving(folder: Path, task: Task, port: int | None) -> ServerProcess:
     with closing(Store(server.database)) as store:
         store.create_task(task)
     return server
-
-
-def _as_devices_see_them(data: Dataset, task: Task) -> Dataset:
-    """Rescale each row as a device does."""
-    norm = task.terms.mechanism().norm
-    x = [
-        np.array([bound_features(row, len(row), norm) for row in rows])
-        for rows in (data.x_train, data.x_test)
-    ]
-    return replace(data, x_train=x[0], x_test=x[1])
 
 
 def _introduce(demo: Demo, task: Task, data: Dataset, console: Console) -> None:

@@ -91,9 +91,3 @@ def mistakes(data: Dataset, exported: bytes) -> Flags:
     true = np.array(data.labels)[data.y_test.astype(int)]
     wrong: Flags = read_model(exported, "the server's model").predict(data.x_test) != true
     return wrong
-
-
-def guess_error(data: Dataset) -> float:
-    """Return the error of the label that is most frequent among the participants."""
-    usual = np.bincount(data.y_train.astype(int)).argmax()
-    return float((data.y_test != usual).mean())
