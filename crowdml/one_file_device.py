@@ -179,10 +179,7 @@ TERMS = {
     },
 }  # fmt: skip
 """A type with least and most (of a text or list: of its length), words, null; [rule]: or null."""
-COLUMNS = {"names": [], "center": [], "scale": [], "length": 1.0, "missing": "reject"}
-USUAL_TERMS: dict[str, dict[str, Any]] = {
-    "features": COLUMNS, "model": {"start": None}, "target": {"unit": ""},
-}  # fmt: skip
+COLUMNS = ("names", "center", "scale", "length", "missing")
 TARGET_HEADERS = ("y", "label", "target", "answer")  # usual names of the column with the label
 LOOKED_AT, FEWEST_ALIKE, ALIKE = 100, 10, 0.95  # rows of a file; rows that may be all the same
 REMEDY = "Check the units and the order of the columns. To use these rows anyway, add --yes."
@@ -223,9 +220,6 @@ class Terms(SimpleNamespace):
             privacy = terms.get("privacy") if type(terms) is dict else None
             if type(privacy) is dict and privacy.get("mechanism") in ("gaussian", "laplace"):
                 raise Problem(f"the task uses {privacy['mechanism']} noise: {OTHERS}.")
-            for name, usual in USUAL_TERMS.items():
-                if type(terms) is dict and type(terms.get(name)) is dict:
-                    terms[name] = {**usual, **terms[name]}
             check(terms, TERMS, "terms")
         except (ValueError, RecursionError) as error:
             raise Problem(f"the terms must be JSON: {error}. Do not join.") from error
@@ -275,7 +269,7 @@ class Terms(SimpleNamespace):
 def shape_of(terms: Terms) -> Any:
     """Describe the samples of these terms; samples fit all terms with an equal description."""
     document = read_json(terms.text)
-    features = {**COLUMNS, **document["features"], "description": ""}
+    features = {**document["features"], "description": ""}
     return [features, document["target"]["labels"]]
 
 

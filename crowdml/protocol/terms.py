@@ -152,11 +152,7 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def text(self) -> str:
         """Return the terms as JSON: the text that is shown, hashed and agreed to."""
-        document = msgspec.to_builtins(self)
-        if not self.target.unit:
-            # Older devices do not know units, and reject unknown fields.
-            del document["target"]["unit"]
-        return msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
+        return msgspec.json.format(msgspec.json.encode(self), indent=2).decode()
 
     @property
     def n_classes(self) -> int:

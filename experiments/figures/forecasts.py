@@ -165,42 +165,18 @@ def as_it_is(runs: int) -> Iterator[str]:
         )
 
 
-@dataclass(frozen=True)
-class Coverage:
-    """Hold how often the next run is where groups of runs predict it.
+def coverage(errors: Array, guess: float, central: float) -> tuple[float, float]:
+    """Compare the interval of each group of ten runs with all other runs.
 
-    Args:
-        before: Shares for groups of three, with two standard deviations around their mean.
-        after: Shares for groups of ten, with the predictive interval.
+    Returns the share of the runs in the interval, and of those with the verdict of one of its ends,
+    or of one between them.
     """
-
-    before: float
-    after: float
-    verdicts_before: float
-    verdicts_after: float
-
-
-def coverage(errors: Array, guess: float, central: float) -> Coverage:
-    """Compare each group of runs with all other runs."""
     verdicts = np.array([judge_error(guess, central, error) for error in errors])
-    return Coverage(*_shares(errors, verdicts, 3, guess, central)[:1],
-                    *_shares(errors, verdicts, 10, guess, central)[:1],
-                    _shares(errors, verdicts, 3, guess, central)[1],
-                    _shares(errors, verdicts, 10, guess, central)[1])  # fmt: skip
-
-
-def _shares(
-    errors: Array, verdicts: Any, size: int, guess: float, central: float
-) -> tuple[float, float]:
     names, held, agreed = list(VERDICTS), [], []
-    for first in range(0, len(errors) - size + 1, size):
-        group = errors[first : first + size]
+    for first in range(0, len(errors) - TRIALS + 1, TRIALS):
         others: Flags = np.ones(len(errors), np.bool_)
-        others[first : first + size] = False
-        low, high = group.mean() - 2 * group.std(), group.mean() + 2 * group.std()
-        ends = (group.mean(),) * 2
-        if size >= 10:
-            low, high = ends = error_interval(group)
+        others[first : first + TRIALS] = False
+        low, high = ends = error_interval(errors[first : first + TRIALS])
         best, worst = (names.index(judge_error(guess, central, end)) for end in ends)
         held.append(np.mean((errors[others] >= low) & (errors[others] <= high)))
         agreed.append(np.mean(np.isin(verdicts[others], names[best : worst + 1])))
@@ -208,19 +184,16 @@ def _shares(
 
 
 def intervals(runs: int) -> Iterator[str]:
-    """Print how many runs the interval holds, before (± 2 sd of three) and after."""
-    yield "| | error | ± 2 sd of three | the interval of ten | verdicts, before | after |"
-    yield "|---|---|---|---|---|---|"
+    """Print how many runs the interval of ten others holds, and how many have its verdict."""
+    yield "| | error | in the interval | verdicts |"
+    yield "|---|---|---|---|"
     for case in CASES:
         errors, data = simulated_errors(case, runs, seed=1), case.draws()(np.random.default_rng(0))
         guess = guess_error(data, case.task.terms.model.tolerance)
         # Verdicts are hardest where a boundary goes through the middle of the runs.
         central = guess - (guess - float(np.median(errors))) / 0.9
-        found = coverage(errors, guess, central)
-        yield (
-            f"| {case.name} | {errors.mean():.3f} | {found.before:.2f} | {found.after:.2f} "
-            f"| {found.verdicts_before:.2f} | {found.verdicts_after:.2f} |"
-        )
+        held, agreed = coverage(errors, guess, central)
+        yield f"| {case.name} | {errors.mean():.3f} | {held:.2f} | {agreed:.2f} |"
 
 
 TARGETS = (("made-up", 0.2), ("activity, ε = 1", 0.05))

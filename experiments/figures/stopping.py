@@ -8,7 +8,6 @@ import argparse
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +21,6 @@ Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-WINDOW = 200
 PEOPLE, EACH = 600, 5
 """The people of a task, and the reports of each where people report more than once."""
 
@@ -173,49 +171,22 @@ def stop_of(rule: StoppingRule, says: Bools) -> int | None:
     return None
 
 
-def earlier_stop_of(
-    rule: StoppingRule, devices: Ints, reported_errors: Bools | Ints, evaluated: int = 1
-) -> int | None:
-    """Return the same by the earlier rule: one window, a look after each report, independence."""
-    law, z = rule.mechanism.error_count_law(rule.error, evaluated), NormalDist().inv_cdf(0.999)
-    for end in range(WINDOW, len(reported_errors) + 1):
-        _, who = np.unique(devices[end - WINDOW : end], return_inverse=True)
-        reports = np.bincount(who)
-        means = np.bincount(who, reported_errors[end - WINDOW : end]) / reports
-        variance = float(np.sum((law.noise + law.sampling) / reports))
-        if np.sum(means - (1 - LIARS_TOLERATED) * law.mean) + z * math.sqrt(variance) <= 0:
-            return end
-    return None
-
-
-def earlier_single_stop_of(rule: StoppingRule, says: Bools) -> int | None:
-    """Return the same by the earlier rule where each person reports once."""
-    law, z = rule.mechanism.error_count_law(rule.error, 1), NormalDist().inv_cdf(0.999)
-    wrong = np.concatenate([[0], np.cumsum(says)])
-    margin = z * math.sqrt(WINDOW * (law.noise + law.sampling))
-    sums = wrong[WINDOW:] - wrong[:-WINDOW] - WINDOW * (1 - LIARS_TOLERATED) * law.mean
-    (stops,) = np.nonzero(sums + margin <= 0)
-    return int(stops[0]) + WINDOW if len(stops) else None
-
-
 # Figures
 
 
 def false_stops(epsilon: float, error: float, kind: str, in_a_row: bool, runs: int) -> Floats:
     """Return the shares of tasks that stop although the error is ρ.
 
-    The columns are the earlier rule, confidence 0.999, and confidence 0.9. One person in twenty
-    lies, as the rule allows.
+    The columns are confidence 0.999 and 0.9. One person in twenty lies, as the rule allows.
     """
     rng, reports = np.random.default_rng(0), PEOPLE * EACH
     rules = [rule_of(epsilon, error, reports, confidence) for confidence in (0.999, 0.9)]
-    stops = np.zeros((runs, 3), dtype=bool)
+    stops = np.zeros((runs, 2), dtype=bool)
     for run in range(runs):
         devices, says = bursts(kind, error, epsilon, in_a_row, LIARS_TOLERATED, rng)
-        stops[run, 0] = earlier_stop_of(rules[0], devices, says) is not None
         for _, evidence in looks(rules[0], devices, says):
             sums = [window.sums for window in evidence.windows]
-            stops[run, 1:] |= [any(map(rule.is_met, sums)) for rule in rules]
+            stops[run] |= [any(map(rule.is_met, sums)) for rule in rules]
     shares: Floats = stops.mean(axis=0)
     return shares
 
@@ -223,14 +194,14 @@ def false_stops(epsilon: float, error: float, kind: str, in_a_row: bool, runs: i
 def noisy_false_stops(mechanism: str, epsilon: float, error: float, kind: str, runs: int) -> Floats:
     """Return the same with noise, five reports in a row.
 
-    The columns are the earlier rule, confidence 0.999 from 20 devices on, and from 100 on.
+    The columns are confidence 0.999 from 20 devices on, and from 100 on.
     """
     rng, reports = np.random.default_rng(0), PEOPLE * EACH
     rules = [
         noisy_rule_of(mechanism, epsilon, error, reports, 0.999, devices) for devices in (20, 100)
     ]
     scale = math.sqrt(rules[0].mechanism.error_variance)
-    stops = np.zeros((runs, 3), dtype=bool)
+    stops = np.zeros((runs, 2), dtype=bool)
     for run in range(runs):
         own = errors_of_people(kind, error, PEOPLE, rng)
         devices = np.repeat(np.arange(PEOPLE), EACH)
@@ -241,10 +212,9 @@ def noisy_false_stops(mechanism: str, epsilon: float, error: float, kind: str, r
         reported_errors = np.clip(rng.binomial(BATCH, own[devices]) + np.rint(noise), 0, BATCH)
         lying = rng.choice(PEOPLE, round(LIARS_TOLERATED * PEOPLE), replace=False)
         reported_errors = np.where(np.isin(devices, lying), 0, reported_errors).astype(np.int64)
-        stops[run, 0] = earlier_stop_of(rules[0], devices, reported_errors, BATCH) is not None
         for _, evidence in looks(rules[0], devices, reported_errors, BATCH):
             sums = [window.sums for window in evidence.windows]
-            stops[run, 1:] |= [any(map(rule.is_met, sums)) for rule in rules]
+            stops[run] |= [any(map(rule.is_met, sums)) for rule in rules]
     shares: Floats = stops.mean(axis=0)
     return shares
 
@@ -280,7 +250,7 @@ def median_stop(stops: list[int | None]) -> float:
 
 
 def honest_stops(epsilon: float, error: float, end: float, reports: int, runs: int) -> list[float]:
-    """Return when half of the tasks have stopped: before, now, and now if nobody could lie."""
+    """Return when half of the tasks have stopped, and when if the rule knew that nobody lies."""
     rng, errors = np.random.default_rng(0), falling(0.6, end, reports)
     rule = rule_of(epsilon, error, reports)
     trusting = replace(rule)
@@ -288,7 +258,6 @@ def honest_stops(epsilon: float, error: float, end: float, reports: int, runs: i
     trusting._at_target[1] = rule.expected(1)._replace(share=share / (1 - LIARS_TOLERATED))
     crowds = [single_reports(errors, epsilon, 0.0, rng) for _ in range(runs)]
     return [
-        median_stop([earlier_single_stop_of(rule, says) for says in crowds]),
         median_stop([stop_of(rule, says) for says in crowds]),
         median_stop([stop_of(trusting, says) for says in crowds]),
     ]
@@ -331,7 +300,7 @@ def head(*cells: str) -> None:
 
 
 def print_false(runs: int) -> None:
-    head("ε", "ρ", "people", "before", "confidence 0.999", "confidence 0.9")
+    head("ε", "ρ", "people", "confidence 0.999", "confidence 0.9")
     for epsilon in (1.0, 4.0):
         for error in (0.1, 0.2):
             for kind in ("alike", "differ", "a fifth"):
@@ -340,7 +309,7 @@ def print_false(runs: int) -> None:
 
 
 def print_noise(runs: int) -> None:
-    head("mechanism", "ε", "people", "before", "now", "now, `devices = 100`")
+    head("mechanism", "ε", "people", "`devices = 20`", "`devices = 100`")
     for mechanism, epsilon in (("laplace", 10.0), ("gaussian", 4.0)):
         for kind in ("differ", "a fifth", "a tenth"):
             found = noisy_false_stops(mechanism, epsilon, 0.1, kind, runs)
@@ -372,9 +341,8 @@ def print_honest(runs: int) -> None:
         "ρ",
         "error falls to",
         "below ρ after",
-        "before",
-        "now",
-        "now, if nobody could lie",
+        "stops after",
+        "if nobody could lie",
         "later",
     )
     reports = 30_000
@@ -384,7 +352,7 @@ def print_honest(runs: int) -> None:
             below = int(np.argmax(falling(0.6, end, reports) <= error))
             stops = honest_stops(epsilon, error, end, reports, runs)
             said = [f"{each:,.0f}" if math.isfinite(each) else "never" for each in stops]
-            later = f"{stops[1] / stops[2] - 1:.0%}" if math.isfinite(stops[1]) else ""
+            later = f"{stops[0] / stops[1] - 1:.0%}" if math.isfinite(stops[0]) else ""
             row(f"{epsilon:g}", error, f"{end:g}", f"{below:,}", *said, later)
 
 
@@ -413,9 +381,9 @@ def print_roles(_: int) -> None:
         total = checkins * roles.evaluators
         paces = {
             "all K, as an honest device": (roles.evaluators, total),
-            "those that evaluate (before)": reports_per_checkin(roles, checkins, 0.0),
-            "and half of those before them (now)": reports_per_checkin(roles, checkins, 0.5),
-            "and all before them (no gap allowed)": reports_per_checkin(roles, checkins, 1.0),
+            "those that evaluate": reports_per_checkin(roles, checkins, 0.0),
+            "and half of those before them (allowed)": reports_per_checkin(roles, checkins, 0.5),
+            "and all before them": reports_per_checkin(roles, checkins, 1.0),
             "the first, of a new name that suits": (1.0, 1.0),
         }
         for numbers, (pace, each) in paces.items():

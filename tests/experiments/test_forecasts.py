@@ -36,9 +36,8 @@ def test_the_task_itself_ends_where_the_plan_says(case: object) -> None:
 @pytest.mark.parametrize("case", [CASES[0], CASES[5]], ids=lambda case: case.name)
 def test_intervals_hold_most_runs_and_verdicts_agree(case: object) -> None:
     errors = simulated_errors(case, 60)  # type: ignore[arg-type]
-    found = coverage(errors, 0.66, 0.66 - (0.66 - float(np.median(errors))) / 0.9)
-    assert found.before < 0.87 < found.after
-    assert found.verdicts_before < 0.65 < 0.87 < found.verdicts_after
+    held, agreed = coverage(errors, 0.66, 0.66 - (0.66 - float(np.median(errors))) / 0.9)
+    assert min(held, agreed) > 0.87
 
 
 @pytest.mark.parametrize("world", WORLDS[4:], ids=lambda world: world.name)

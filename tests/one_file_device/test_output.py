@@ -21,6 +21,8 @@ from tests.support.servers import make_task
 VECTORS = Path(next(iter(tests.vectors.__path__)))
 Draws = Callable[..., None]
 
+NO_COLUMNS = {"names": [], "center": [], "scale": [], "length": 1.0, "missing": "reject"}
+
 
 def vectors(name: str, concern: Callable[[Any], object] = lambda case: True) -> list[Any]:
     """Return the cases that concern this device."""
@@ -167,7 +169,7 @@ MESSAGES = vectors("messages", lambda case: "number" in case["output"]["message"
 def test_labels(
     case: dict[str, Any], expected: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given: Any = {**standalone.COLUMNS, "labels": case["labels"]}
+    given: Any = {**NO_COLUMNS, "labels": case["labels"]}
     terms: Any = SimpleNamespace(D=1, C=len(case["labels"]), columns=["a column"], **given)
     y, lines = json.loads(case["written"]), [f'{{"x": [0.5], "y": {case["written"]}}}']
     lines += [f"0.5,{y}"] if isinstance(y, str) else []
@@ -182,7 +184,7 @@ def test_labels(
 
 @pytest.mark.parametrize(("case", "expected"), L2)
 def test_features(case: dict[str, Any], expected: dict[str, Any]) -> None:
-    given: Any = {**standalone.COLUMNS, **case.get("features", {})}
+    given: Any = {**NO_COLUMNS, **case.get("features", {})}
     terms: Any = SimpleNamespace(D=len(case["x"]), columns=["a column"] * len(case["x"]), **given)
     if expected["bounded"] is None:
         with pytest.raises(ValueError, match="finite number"):

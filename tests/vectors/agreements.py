@@ -139,7 +139,7 @@ def _terms(mechanism: str, changes: dict[str, Any]) -> str:
             "count": 3, "description": "", "sensor": None, "names": [], "center": [], "scale": [],
             "length": 1.0, "missing": "reject",
         },
-        "target": {"labels": ["a", "b", "c"], "description": "", "scale": 1.0},
+        "target": {"labels": ["a", "b", "c"], "description": "", "scale": 1.0, "unit": ""},
         "model": {
             "kind": "softmax", "clip": None if directed else 0.8, "regularization": 0.0,
             "radius": 10.0, "intercept": False, "delta": 0.75, "tolerance": 0.5, "start": None,
