@@ -495,7 +495,7 @@ def test_labels_of_a_running_device(owner: Here, server: Process) -> None:
     assert owner(*label, "--none").said().startswith("no label is set")
 
 
-# Topics; see also tests/device/sources/test_listening.py and the killed devices of integration
+# Topics; see also tests/device/sources/mqtt/test_topic.py and the killed devices of integration
 
 
 def test_a_topic_until_it_is_stopped(joined: Here, tmp_path: Path) -> None:
