@@ -12,7 +12,7 @@ import pytest
 from tests.mutations import Mutant
 
 PACKAGES = ["crowdml/learning", "crowdml/optim", "crowdml/privacy"]
-TESTS = ["tests/learning", "tests/optim", "tests/privacy", "tests/server/log/test_evidence.py"]
+TESTS = ["tests/learning", "tests/optim", "tests/privacy", "tests/server/log/test_fold_evidence.py"]
 SLOW = """
     a_tenth_of_the_devices an_attacker_pushes directions_are_read_without_bias every_number_has_one
     exact_noise_conforms honest_devices_stop needs_no_opendp no_pair_of_neighbours one_device_cannot

@@ -7,9 +7,7 @@ import logging
 import os
 import subprocess
 import sys
-import time
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -154,13 +152,3 @@ def _exit_code() -> int:
     gc.unfreeze()
     assert isinstance(code, int), "a command ends by exiting"
     return code
-
-
-def soon(true: Callable[[], bool]) -> bool:
-    """Return whether a condition becomes true in the time that a busy machine may need."""
-    deadline = time.monotonic() + PATIENCE
-    while not true():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True

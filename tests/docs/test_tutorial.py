@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from crowdml.demo import free_port
-from tests.cli.command import Here, Ran, environment, soon
+from tests.cli.command import Here, Ran, environment
 from tests.docs.pages import ROOT, page
 from tests.examples.room import edited
+from tests.support.servers import eventually
 
 TUTORIAL = page("docs/tutorial.md")
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", TUTORIAL, re.MULTILINE | re.DOTALL)
@@ -81,7 +82,7 @@ class Terminal:
                 command, cwd=self.folder, env=self.environment, stdout=written, stderr=written
             )
         try:
-            assert soon(lambda: self._listening() or serving.poll() is not None)
+            assert eventually(lambda: self._listening() or serving.poll() is not None)
             assert serving.poll() is None, output.read_text()
             (self.fingerprint,) = re.findall(r"[0-9a-f]{64}", output.read_text())
             yield

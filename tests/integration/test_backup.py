@@ -14,9 +14,16 @@ from crowdml.server import Store
 from crowdml.server.database import schema
 from crowdml.server.database.opening import open_database
 from crowdml.server.operation.backup import COPIED_TABLES, back_up, restore
-from tests.cli.command import soon
 from tests.support.postgres import running_postgres
-from tests.support.servers import LABELS, Portal, create, make_directed, make_task, recompute
+from tests.support.servers import (
+    LABELS,
+    Portal,
+    create,
+    eventually,
+    make_directed,
+    make_task,
+    recompute,
+)
 
 DEVICES = 3
 
@@ -74,11 +81,11 @@ def test_devices_go_on_with_a_restored_server(tmp_path: Path) -> None:
     create(first.database, make_task())
     archive = tmp_path / "night.backup"
     with first, crowd(first, tmp_path) as devices:
-        assert soon(lambda: len(acknowledged(devices)) > 30)
+        assert eventually(lambda: len(acknowledged(devices)) > 30)
         before = acknowledged(devices)
         contents = back_up(first.database, archive)
         since = len(acknowledged(devices))
-        assert soon(lambda: len(acknowledged(devices)) > since)
+        assert eventually(lambda: len(acknowledged(devices)) > since)
         first.kill()
 
         second = Portal(tmp_path / "second", "self-signed", port=first.port)
@@ -91,7 +98,7 @@ def test_devices_go_on_with_a_restored_server(tmp_path: Path) -> None:
         known = len(acknowledged(devices))
         with second:
             assert second.fingerprint == first.fingerprint
-            assert soon(lambda: len(acknowledged(devices)) > known + 10)
+            assert eventually(lambda: len(acknowledged(devices)) > known + 10)
             assert all(device.ended is None for device in devices)
             assert acknowledged(devices) - lost <= logged(second.database)
             with second.connected() as wire:

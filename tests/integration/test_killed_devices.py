@@ -34,8 +34,8 @@ from tests.integration.crowd import (
 )
 from tests.one_file_device.alone import PROGRAM, Alone, line
 from tests.support import killed_command
-from tests.support.brokers import Mosquitto, broker_in, eventually
-from tests.support.servers import LABELS, PATIENCE, Process, Start, make_directed
+from tests.support.brokers import Mosquitto, broker_in
+from tests.support.servers import LABELS, PATIENCE, Process, Start, eventually, make_directed
 
 STEPS = ["checked out", "sanitised", "stored", "booked", "sent", "acknowledged"]
 PER_ROUND = 5

@@ -23,7 +23,6 @@ import pytest
 
 from crowdml.protocol import Task
 from crowdml.server import Store
-from tests.support.brokers import eventually
 from tests.support.postgres import Postgres, running_postgres
 from tests.support.servers import (
     Process,
@@ -32,6 +31,7 @@ from tests.support.servers import (
     create,
     directed,
     enrolled,
+    eventually,
     make_directed,
     make_task,
     recompute,

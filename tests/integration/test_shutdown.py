@@ -3,13 +3,21 @@
 import http.client
 import json
 import threading
-import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.support.servers import PATIENCE, Portal, Wire, checkin, create, enrol, make_task
+from tests.support.servers import (
+    PATIENCE,
+    Portal,
+    Wire,
+    checkin,
+    create,
+    enrol,
+    eventually,
+    make_task,
+)
 
 CLIENTS = 4
 TASK = make_task()
@@ -49,10 +57,7 @@ def test_a_server_under_load_ends_well(tmp_path: Path, workers: int) -> None:
     for client in clients:
         client.start()
     try:
-        deadline = time.monotonic() + PATIENCE
-        while min(len(client.acknowledged) for client in clients) < 20:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        assert eventually(lambda: min(len(client.acknowledged) for client in clients) >= 20)
         assert server.stop() == 0, server.output
         # Read to the very end: an answer that is cut off would raise IncompleteRead.
         assert events.read().endswith(b"\n\n")

@@ -19,8 +19,7 @@ from experiments.sources.apps import LABELS, Moment, record, termux_session
 from tests.device.fakes import MemoryTransport
 from tests.device.puppet import Answer, Puppet, serving
 from tests.one_file_device.alone import Alone, AloneHere
-from tests.support.brokers import eventually
-from tests.support.servers import PATIENCE, make_directed
+from tests.support.servers import PATIENCE, eventually, make_directed
 
 MOMENTS = record(40, stretch=10)
 

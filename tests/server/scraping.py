@@ -1,15 +1,14 @@
 """Run nodes on one database, and read their metrics as Prometheus does."""
 
-import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.support.servers import PATIENCE, Process, Wire, create, make_task
+from tests.support.servers import Process, Wire, create, make_task
 
 BEAT = 0.1
 """Seconds between two heartbeats: short, so that no test waits long."""
@@ -52,10 +51,3 @@ def total(series: Series, name: str, by: str = "node", **labels: str) -> dict[st
         if found == name and pairs >= labels.items():
             sums[dict(pairs).get(by, "")] += value
     return dict(sums)
-
-
-def await_that(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it does not happen"
-        time.sleep(0.02)

@@ -6,8 +6,7 @@ import signal
 import socket
 import subprocess
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,20 +17,10 @@ from paho.mqtt.enums import CallbackAPIVersion
 
 from crowdml.certificate import self_signed
 from crowdml.demo import free_port
-from tests.support.servers import PATIENCE
+from tests.support.servers import PATIENCE, eventually
 
 TOPIC, USER, PASSWORD = "home/samples", "ann", "p@ss/word"
 SBIN = f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin"
-
-
-def eventually(true: Callable[[], bool]) -> bool:
-    """Return whether the condition becomes true within the patience for a busy machine."""
-    deadline = time.monotonic() + PATIENCE
-    while not true():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
 
 
 @dataclass

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from crowdml.certificate import certificate_fingerprint, self_signed
 from crowdml.demo import free_port
-from tests.cli.command import soon
 from tests.docs.pages import blocks, page
+from tests.support.servers import eventually
 
 AROUND = """
 daemon off; pid {0}/pid; error_log {0}/error.log; {1}
@@ -76,7 +76,7 @@ class Nginx:
         file.write_text(self.configuration())
         process = subprocess.Popen([program, "-c", str(file), "-e", str(self.folder / "error.log")])
         try:
-            assert soon(lambda: process.poll() is not None or self._answers())
+            assert eventually(lambda: process.poll() is not None or self._answers())
             assert process.poll() is None, (self.folder / "error.log").read_text()
             yield self
         finally:

@@ -6,6 +6,7 @@ import json
 import secrets
 import sqlite3
 import ssl
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -163,6 +164,16 @@ def _any_certificate() -> ssl.SSLContext:
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     return context
+
+
+def eventually(true: Callable[[], bool]) -> bool:
+    """Return whether the condition becomes true within the patience for a busy machine."""
+    deadline = time.monotonic() + PATIENCE
+    while not true():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
 
 
 def nothing() -> None:

@@ -16,10 +16,10 @@ import typer
 
 from crowdml.device import DeviceStore
 from crowdml.protocol import terms_hash
-from tests.cli.command import Command, Here, Ran, soon
+from tests.cli.command import Command, Here, Ran
 from tests.device.puppet import Puppet, serving
 from tests.support.brokers import broker_in
-from tests.support.servers import PATIENCE, Process, create, make_directed, make_task
+from tests.support.servers import PATIENCE, Process, create, eventually, make_directed, make_task
 
 ROW = "0.1,0.2,-0.3,0.1,walk\n"
 SENSOR: dict[str, Any] = {
@@ -431,7 +431,7 @@ def test_labels_of_a_running_device(owner: Here, server: Process) -> None:
     assert owner(*label, "--none").said().startswith("no label is set")
 
 
-# Topics; see also tests/device/sources/test_listening.py and the killed devices of integration
+# Topics; see also tests/device/sources/mqtt/test_topic.py and the killed devices of integration
 
 
 def test_a_topic_until_it_is_stopped(joined: Here, tmp_path: Path) -> None:
@@ -439,11 +439,11 @@ def test_a_topic_until_it_is_stopped(joined: Here, tmp_path: Path) -> None:
     with broker_in(tmp_path / "broker", guarded=True) as broker:
         command = Command(joined.folder, {"CROWDML_SOURCE": broker.source})
         process = command.start("device", "run", "--discovery", "--ca", broker.certificate)
-        assert soon(lambda: broker.n_subscriptions() == 1)
+        assert eventually(lambda: broker.n_subscriptions() == 1)
         broker.publish(*4 * ['{"x": [0.1, 0.2, 0.3, 0.4], "y": "walk"}'], "oops")
         for _ in range(6):
             broker.publish("{}")
-        assert soon(lambda: broker.log.count("Received PUBACK from crowdml") == 11)
+        assert eventually(lambda: broker.log.count("Received PUBACK from crowdml") == 11)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0
@@ -472,7 +472,7 @@ def test_how_to_go_on_shows_no_password(joined: Here, tmp_path: Path) -> None:
         process = command.start(
             "device", "run", "--source", broker.source, "--ca", broker.certificate
         )
-        assert soon(lambda: broker.n_subscriptions() == 1)
+        assert eventually(lambda: broker.n_subscriptions() == 1)
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=PATIENCE)
     assert "stopped at your limit on ε" in out
@@ -525,7 +525,7 @@ def test_a_pause(quick: Here, owner: Here, server: Process) -> None:
     quick("device", "join", f"{server.url}/join/resting", "--yes").said()
     owner("task", "pause", "resting").said()
     with server.connected() as wire:
-        assert soon(lambda: wire.get("/v1/tasks/resting").json()["state"] == "paused")
+        assert eventually(lambda: wire.get("/v1/tasks/resting").json()["state"] == "paused")
     ran = quick("device", "run", "--source", "-", "--wait", 0.1, typed=4 * ROW)
     assert ran.said(6).startswith("4 samples kept, 0 check-ins answered, 4 samples in the buffer\n")
     assert "stopped because the task is paused: 4 samples wait on this device. Run again" in ran.out
@@ -557,7 +557,7 @@ def test_a_revoked_device_stops(joined: Here, owner: Here, server: Process) -> N
         token = store.identity.token
     assert owner("task", "revoke", name).said() == f"revoked {name}\n"
     with server.connected() as wire:
-        assert soon(lambda: wire.get("/v1/tasks/activity/model", token).status == 403)
+        assert eventually(lambda: wire.get("/v1/tasks/activity/model", token).status == 403)
     agreed = joined("device", "agree", "--yes")
     assert (agreed.code, "excluded by the task's owner" in agreed.err) == (1, True)
     said = joined("device", "run", "--source", "-", typed=4 * ROW).said(3)

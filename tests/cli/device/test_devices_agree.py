@@ -10,10 +10,10 @@ import pytest
 from crowdml.demo import free_port
 from crowdml.device import DeviceStore
 from crowdml.protocol import terms_hash
-from tests.cli.command import Here, Ran, soon
+from tests.cli.command import Here, Ran
 from tests.one_file_device.alone import Alone, AloneHere
 from tests.support.full_disk import full_disk
-from tests.support.servers import Process, Wire, create, make_directed
+from tests.support.servers import Process, Wire, create, eventually, make_directed
 
 ROW = "0.1,0.2,-0.3,0.1,walk\n"
 HEADER = "a,b,c,d,y\n"
@@ -110,7 +110,7 @@ def test_joining_again_after_a_revoke(
     assert owner("task", "revoke", name).said() == f"revoked {name}\n"
     token = _token(tmp_path)
     with server.connected() as wire:
-        assert soon(lambda: wire.get("/v1/tasks/thrice/model", token).status == 403)
+        assert eventually(lambda: wire.get("/v1/tasks/thrice/model", token).status == 403)
     again = device("join", link, "--yes")
     assert "excluded by the task's owner" in again.out + again.err
     assert "joined thrice again as device" in again.out
@@ -135,7 +135,7 @@ def test_joining_again_after_a_task_was_created_anew(
             store.delete_task("anew")
             store.create_task(task)
         with server.connected() as wire:
-            assert soon(partial(_has, wire, terms_hash(task.terms.text)))
+            assert eventually(partial(_has, wire, terms_hash(task.terms.text)))
         again = device("join", link, "--yes")
         assert again.code == code, again
         assert "the token is unknown to this task" in again.out + again.err

@@ -54,8 +54,8 @@ from experiments.sources.apps import (
 )
 from tests.device.fakes import MemoryTransport, join
 from tests.docs.pages import ROOT
-from tests.support.brokers import broker_in, eventually
-from tests.support.servers import PATIENCE, make_task
+from tests.support.brokers import broker_in
+from tests.support.servers import PATIENCE, eventually, make_task
 
 SECONDS = 40
 MOMENTS = record(SECONDS, stretch=10)

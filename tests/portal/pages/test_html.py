@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-import time
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -16,7 +15,7 @@ from tests.browser.portals import Crowd
 from tests.docs.pages import ROOT
 from tests.portal.owner_browser import Portal, text_of
 from tests.portal.words.test_consent import QUESTIONS
-from tests.support.servers import PATIENCE, Reply, create, make_task
+from tests.support.servers import Reply, create, eventually, make_task
 
 MOTION: dict[str, Any] = {"features__sensor.kind": "motion"}
 TYPED: dict[str, Any] = {
@@ -70,11 +69,10 @@ def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
 
 def _wait_until_known(portal: Portal, *states: str) -> None:
     """Wait until the server has read the states that another process has written."""
-    end = time.monotonic() + PATIENCE
     with portal.connected() as wire:
-        while any(wire.get(f"/v1/tasks/{name}").json()["state"] != name for name in states):
-            assert time.monotonic() < end
-            time.sleep(0.02)
+        assert eventually(
+            lambda: all(wire.get(f"/v1/tasks/{n}").json()["state"] == n for n in states)
+        )
 
 
 @pytest.fixture(scope="module")

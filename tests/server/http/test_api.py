@@ -10,7 +10,6 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from typing import Any
@@ -34,6 +33,7 @@ from tests.support.servers import (
     directed,
     enrol,
     enrolled,
+    eventually,
     make_directed,
     make_task,
     problem_kind,
@@ -44,13 +44,6 @@ STATS = "/v1/tasks/activity/stats"
 CHECKINS = "/v1/tasks/activity/checkins"
 MODEL = "/v1/tasks/activity/model"
 EXPORT = "/v1/tasks/activity/export"
-
-
-def eventually(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it never happened"
-        time.sleep(0.02)
 
 
 def send_all(server: Process, bodies: list[bytes], token: str, threads: int = 8) -> list[Any]:
@@ -276,7 +269,7 @@ def test_a_revoked_device_is_noticed_while_the_server_runs(start: Start) -> None
         assert wire.call("POST", CHECKINS, checkin(task), token).status == 200
         with server.store() as store:
             store.set_device_status(store.devices(1)[0].name, "revoked")
-        eventually(lambda: wire.get(MODEL, token).status == 403)
+        assert eventually(lambda: wire.get(MODEL, token).status == 403)
         reply = wire.call("POST", CHECKINS, checkin(task), token)
         assert problem_kind(reply) == "revoked"
         assert "excluded" in reply.json()["detail"]
@@ -297,18 +290,18 @@ def test_pause_resume_and_stop_are_noticed_while_the_server_runs(start: Start) -
             return found
 
         store.set_task_state("activity", "paused")
-        eventually(lambda: state() == "paused")
+        assert eventually(lambda: state() == "paused")
         paused = wire.call("POST", CHECKINS, checkin(task), token)
         assert (problem_kind(paused), paused.json()["state"]) == ("task-paused", "paused")
         assert wire.get(MODEL, token).json()["state"] == "paused"
         assert wire.call("POST", CHECKINS, sent, token).json()["status"] == "duplicate"
 
         store.set_task_state("activity", "running")
-        eventually(lambda: state() == "running")
+        assert eventually(lambda: state() == "running")
         assert wire.call("POST", CHECKINS, checkin(task), token).json()["version"] == 2
 
         store.set_task_state("activity", "stopped")
-        eventually(lambda: state() == "stopped")
+        assert eventually(lambda: state() == "stopped")
         stopped = wire.call("POST", CHECKINS, checkin(task), token)
         assert (problem_kind(stopped), stopped.json()["state"]) == ("task-finished", "stopped")
         assert wire.get(MODEL, token).json()["state"] == "stopped"
@@ -323,7 +316,7 @@ def test_a_task_created_while_the_server_runs_is_served(start: Start) -> None:
     with server.connected() as wire, server.store() as store:
         assert wire.get("/v1/tasks/later").status == 404
         store.create_task(make_task("later"))
-        eventually(lambda: wire.get("/v1/tasks/later").status == 200)
+        assert eventually(lambda: wire.get("/v1/tasks/later").status == 200)
         names = [view["name"] for view in wire.get("/v1/tasks").json()["tasks"]]
         assert names == ["activity", "later"]
 
@@ -394,7 +387,7 @@ def test_no_more_listen_at_once_than_may(start: Start) -> None:
         first = listen()
         assert first.count(b"HTTP/1.1 200") == 5
         assert first.count(b"HTTP/1.1 503") == 35
-        eventually(lambda: listening(server) == 0)
+        assert eventually(lambda: listening(server) == 0)
 
 
 def listening(server: Process) -> int:

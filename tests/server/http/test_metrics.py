@@ -15,8 +15,17 @@ from crowdml.server import Store
 from crowdml.server.database.nodes import MetricValue, NodeRow
 from crowdml.server.http.metrics import FAMILIES, metrics
 from crowdml.server.http.metrics_access import may_read_metrics
-from tests.server.scraping import Series, await_that, nodes, scrape, total
-from tests.support.servers import Start, Wire, checkin, enrol, enrolled, make_task, problem_kind
+from tests.server.scraping import Series, nodes, scrape, total
+from tests.support.servers import (
+    Start,
+    Wire,
+    checkin,
+    enrol,
+    enrolled,
+    eventually,
+    make_task,
+    problem_kind,
+)
 
 CHECKINS = "/v1/tasks/activity/checkins"
 TASK = make_task()
@@ -43,7 +52,7 @@ def wait_for(wire: Wire, done: Callable[[Series], bool]) -> Series:
 
     Each node writes its counts a moment later, and reads the counts of others when it looks.
     """
-    await_that(lambda: done(scrape(wire)))
+    assert eventually(lambda: done(scrape(wire)))
     return scrape(wire)
 
 
@@ -153,9 +162,9 @@ def test_a_node_that_died_is_seen_for_a_minute(database: str, tmp_path: Path) ->
         assert total(found, "crowdml_checkins_total")[dead] == 4, "its last counts are not lost"
 
         age(database, dead, 50)
-        await_that(lambda: dead not in total(scrape(wire), "crowdml_checkins_total"))
+        assert eventually(lambda: dead not in total(scrape(wire), "crowdml_checkins_total"))
         second.start()
-        await_that(lambda: total(scrape(wire), "crowdml_nodes") == {"": 2})
+        assert eventually(lambda: total(scrape(wire), "crowdml_nodes") == {"": 2})
         again = total(scrape(wire), "crowdml_checkins_total")
         assert dead not in again, "one that starts anew has a name of its own"
         assert set(again.values()) == {0}

@@ -9,8 +9,8 @@ import pytest
 from crowdml.server import Store
 from crowdml.server.operation.logs import JsonFormatter, TextFormatter
 from crowdml.server.service.heartbeat import Heartbeat
-from tests.server.scraping import BEAT, await_that
-from tests.support.servers import Process, Start, checkin, enrolled, make_task
+from tests.server.scraping import BEAT
+from tests.support.servers import Process, Start, checkin, enrolled, eventually, make_task
 
 CHECKINS = "/v1/tasks/activity/checkins"
 
@@ -26,16 +26,16 @@ def test_one_object_a_line(start: Start) -> None:
         joined = enrolled(wire)
         with server.store() as store:
             store.set_task_state("activity", "paused")
-            await_that(lambda: wire.get("/v1/tasks/activity").json()["state"] == "paused")
+            assert eventually(lambda: wire.get("/v1/tasks/activity").json()["state"] == "paused")
             store.set_task_state("activity", "running")
-            await_that(lambda: wire.get("/v1/tasks/activity").json()["state"] == "running")
+            assert eventually(lambda: wire.get("/v1/tasks/activity").json()["state"] == "running")
         server.fail_writes.touch()
-        await_that(lambda: wire.get("/readyz").status == 503)
+        assert eventually(lambda: wire.get("/readyz").status == 503)
         bodies = [checkin(task, seed) for seed in range(20)]
         for body in bodies:
             assert wire.call("POST", CHECKINS, body, joined["token"]).status == 503
         server.fail_writes.unlink()
-        await_that(lambda: wire.get("/readyz").status == 200)
+        assert eventually(lambda: wire.get("/readyz").status == 200)
         assert wire.call("POST", CHECKINS, bodies[0], joined["token"]).status == 200
     assert server.stop() == 0
     logged = lines(server)

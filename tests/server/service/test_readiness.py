@@ -13,15 +13,15 @@ from sqlalchemy.exc import OperationalError
 
 from crowdml.server import Store
 from crowdml.server.service.heartbeat import HUNG_SECONDS, Heartbeat, reason_of
-from tests.server.scraping import BEAT, await_that, nodes, scrape, total
+from tests.server.scraping import BEAT, nodes, scrape, total
 from tests.support.postgres import running_postgres
-from tests.support.servers import Start, Wire, checkin, enrol, make_task, problem_kind
+from tests.support.servers import Start, Wire, checkin, enrol, eventually, make_task, problem_kind
 
 CHECKINS = "/v1/tasks/activity/checkins"
 
 
 def await_ready(wire: Wire, ready: bool) -> None:
-    await_that(lambda: (wire.get("/readyz").status == 200) is ready)
+    assert eventually(lambda: (wire.get("/readyz").status == 200) is ready)
 
 
 def see_failing(wire: Wire, reason: str) -> None:
@@ -41,7 +41,9 @@ def test_not_ready_while_writes_fail(start: Start) -> None:
         see_failing(wire, "the disk is full")
         server.fail_writes.unlink()
         await_ready(wire, True)
-        await_that(lambda: all(total(scrape(wire), "crowdml_database_failures_total").values()))
+        assert eventually(
+            lambda: all(total(scrape(wire), "crowdml_database_failures_total").values())
+        )
 
 
 def test_files_that_may_not_grow(start: Start) -> None:

@@ -21,8 +21,8 @@ from crowdml.device.sources.mqtt.topic import LARGEST_MESSAGE, feed_from_topic, 
 from crowdml.errors import CrowdmlError, DeviceError, InvalidInput, Unreachable, Untrusted
 from crowdml.privacy import Limits
 from tests.device.fakes import MemoryTransport, join
-from tests.support.brokers import TOPIC, Mosquitto, broker_in, eventually
-from tests.support.servers import PATIENCE, make_directed, make_task
+from tests.support.brokers import TOPIC, Mosquitto, broker_in
+from tests.support.servers import PATIENCE, eventually, make_directed, make_task
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from crowdml.device.sources.mqtt.discovery import Discovery
 from crowdml.device.sources.mqtt.topic import feed_from_topic, session_name
 from crowdml.errors import Unreachable
 from tests.device.fakes import MemoryTransport, join
-from tests.support.brokers import TOPIC, Mosquitto, broker_in, eventually
-from tests.support.servers import PATIENCE, make_directed, make_task
+from tests.support.brokers import TOPIC, Mosquitto, broker_in
+from tests.support.servers import PATIENCE, eventually, make_directed, make_task
 
 KEYS = ["state", "samples", "checkins", "epsilon"]
 
