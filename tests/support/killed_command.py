@@ -16,7 +16,7 @@ STEPS: dict[str, tuple[type, str]] = {
     "acknowledged": (Broker, "acknowledge"),
     "released": (DeviceStore, "release"),
     "sent": (HttpTransport, "checkin"),
-    "answered": (DeviceStore, "answered"),
+    "answered": (DeviceStore, "store_answer"),
 }
 
 

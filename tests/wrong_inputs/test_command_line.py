@@ -259,7 +259,7 @@ ERRORS = {
     "demo --seconds 0": "seconds must lie in 0 … 3600, found 0.0.",
     "plan steps.toml --devices 10 --samples 10 --data nope.npz": "cannot read nope.npz: No such file or directory.",
     "owner add ann --password-file bad.toml": "a password must have 10 to 1000 characters, found 6.",
-    "program --url http://127.0.0.1:1": "cannot ask http://127.0.0.1:1 for /web/agreement.js: Connection refused.",
+    "program --url http://127.0.0.1:1": "cannot ask http://127.0.0.1:1 for /web/device/agreement.js: Connection refused.",
     "device join https://127.0.0.1:1/join/": "a link must name a task, https://HOST/join/TASK, found",
     "device join 127.0.0.1/join/activity": "a server URL must be https://host:port, found '://127.0.0.1'.",
     "device join http://127.0.0.1:door/join/activity": "a link must be https://HOST:PORT/join/TASK, found 'http://127.0.0.1:door",
