@@ -206,6 +206,12 @@ def test_extreme_noise_stays_in_int32(law: Law, noise: int) -> None:
 
 
 @LAW
+def test_counts_have_their_share_of_the_cost(law: Law) -> None:
+    assert mechanism(law).counts_share == pytest.approx((0.3 + 0.13) / (0.7 + 0.3 + 0.13))
+    assert mechanism(law, heldout=0.2).counts_share == 1
+
+
+@LAW
 @pytest.mark.parametrize(
     ("heldout", "cost"), [(0.0, 0.7 + 0.3 + 0.13), (0.2, max(0.7, 0.3) + 0.13)]
 )
