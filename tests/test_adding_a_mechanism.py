@@ -32,7 +32,7 @@ from crowdml.server import Settings, Store
 from crowdml.server.http.public_address import PublicAddress
 from crowdml.simulation import Crowd, ExpectedCrowd, Learning, Plan, advise, simulate
 from crowdml.simulation.datasets.synthetic import synthetic
-from tests.portal.calling import call
+from tests.portal.call_app import call
 from tests.support.contributing_steps import ROOT, overlay, steps
 from tests.support.servers import Process, create, make_task, recompute
 
