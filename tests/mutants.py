@@ -27,8 +27,8 @@ from typing import Any
 import hypothesis
 import pytest
 
+from tests.line_reach import OPTIONS, PACKAGES, Reach, measure
 from tests.mutations import Mutant, mutants_of
-from tests.reach import OPTIONS, PACKAGES, Reach, measure
 
 EXPLAINED = Path(__file__).with_suffix(".toml")
 
@@ -91,7 +91,7 @@ def prepare() -> Reach:
     early = [name for name in sys.modules if name.partition(".")[0] == "crowdml"]
     if early:
         sys.exit(
-            f"{early[0]} is imported before it is changed. Name its importer in tests/reach.py"
+            f"{early[0]} is imported before it is changed. Name its importer in tests/line_reach.py"
         )
     return reach
 

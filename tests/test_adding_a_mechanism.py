@@ -32,7 +32,7 @@ from crowdml.server import Settings, Store
 from crowdml.server.http.public_address import PublicAddress
 from crowdml.simulation import Crowd, ExpectedCrowd, Learning, Plan, advise, simulate
 from crowdml.simulation.datasets.synthetic import synthetic
-from tests.portal.calling import call
+from tests.portal.call_app import call
 from tests.support.contributing_steps import ROOT, overlay, steps
 from tests.support.servers import Process, create, make_task, recompute
 
@@ -104,7 +104,7 @@ def test_a_task_of_it() -> None:
     said = [str(sentence) for sentence in terms.promise.what_leaves]
     assert "It sends one sign: which way one number of the model should move." in said
     assert terms.promise.epsilon_per_person == 8.0
-    assert "SignedCheckin" in openapi("0")["components"]["schemas"]
+    assert "SignCheckin" in openapi("0")["components"]["schemas"]
     with pytest.raises(InvalidTask, match="is for the mechanism direction, not for sign"):
         make_task(**TASK | {"collection__evaluators": 0.1})
     wrong = json.loads(terms.text)

@@ -29,7 +29,7 @@ from crowdml.protocol import SENSORS, Sensor, Task, Terms
 from crowdml.protocol.features import sensors
 from crowdml.server import Settings, Store
 from crowdml.server.http.public_address import PublicAddress
-from tests.portal.calling import call
+from tests.portal.call_app import call
 from tests.support.contributing_steps import ROOT, overlay, steps
 from tests.support.servers import make_task
 

@@ -15,7 +15,7 @@ from crowdml.checks.programs import PythonProgram
 from crowdml.privacy import Loss, rho_of
 from crowdml.protocol.numbers_in_words import percent_sure
 from crowdml.types import Array
-from tests.privacy.pseudo import Pseudo
+from tests.privacy.seeded_chance import Pseudo
 
 DELTA = 1e-6
 NORMAL = NormalDist()

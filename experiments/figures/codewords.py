@@ -19,7 +19,7 @@ from crowdml.simulation import Dataset, Learning, learn
 from crowdml.simulation.fold import fold_slowly
 from crowdml.simulation.schedule.undelayed import one_by_one
 from crowdml.types import Array
-from tests.privacy.pseudo import Pseudo
+from tests.privacy.seeded_chance import Pseudo
 
 DIRECTIONS, LENGTH = 1024, 0.3
 

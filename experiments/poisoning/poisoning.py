@@ -24,7 +24,7 @@ from crowdml.simulation import Crowd, Dataset, Learning, load_dataset
 from crowdml.simulation.learning_setup import LearningSetup
 from crowdml.simulation.trial import prepare
 from crowdml.types import Array, Ints
-from tests.privacy.pseudo import Pseudo
+from tests.privacy.seeded_chance import Pseudo
 
 BATCH, EPSILON, TRIALS = 60, 10.0, 3
 SHARES = (0.01, 0.05, 0.1, 0.2)

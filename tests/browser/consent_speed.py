@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, CDPSession, expect
 from crowdml.portal.words.language import LANGUAGES
 from crowdml.protocol import Task
 from tests.browser.chromium import LOOKS, launched
-from tests.browser.looking import ROOT
+from tests.browser.page_checks import ROOT
 from tests.browser.participants import Participant
 from tests.support.servers import PATIENCE, Portal, create
 

@@ -7,7 +7,7 @@ from typing import Any
 from playwright.sync_api import CDPSession, Locator, Page, Request, expect
 
 from crowdml.protocol import Task
-from tests.browser.looking import barriers, fits, overflow_of_large_text, show_all
+from tests.browser.page_checks import barriers, fits, overflow_of_large_text, show_all
 from tests.support.servers import PATIENCE, Portal, make_task
 from tests.web.pages import version
 

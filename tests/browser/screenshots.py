@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from crowdml.portal.words.language import LANGUAGES
 from crowdml.protocol import Task
 from tests.browser.chromium import ARGUMENTS, LOOKS, find_chromium
-from tests.browser.looking import ROOT, show_all
+from tests.browser.page_checks import ROOT, show_all
 from tests.browser.participants import Participant, phone_task
 from tests.browser.portals import Crowd, gallery, populate
 from tests.browser.test_portal_pages import PAGES

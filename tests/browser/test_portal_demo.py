@@ -12,7 +12,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.chromium import LOOKS, Watch
-from tests.browser.looking import hurry
+from tests.browser.page_checks import hurry
 from tests.support.servers import PATIENCE
 
 

@@ -10,7 +10,7 @@ from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Browse
-from tests.browser.looking import show_all
+from tests.browser.page_checks import show_all
 from tests.support.servers import Portal
 
 

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.chromium import Watch
 from tests.browser.conftest import Browse
-from tests.browser.looking import hurry
+from tests.browser.page_checks import hurry
 from tests.browser.portals import Crowd, ServePortal
 from tests.support.servers import Portal, make_task
 

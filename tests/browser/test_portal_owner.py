@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.chromium import Watch
 from tests.browser.conftest import Browse
-from tests.browser.looking import barriers, fits, overflow_of_large_text, show_all
+from tests.browser.page_checks import barriers, fits, overflow_of_large_text, show_all
 from tests.browser.portals import ServePortal
 from tests.support.servers import PATIENCE, Portal, directed, enrolled, make_task, problem_kind
 

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.chromium import Watch
-from tests.browser.looking import barriers, fits, overflow_of_large_text, show_all
+from tests.browser.page_checks import barriers, fits, overflow_of_large_text, show_all
 
 PAGES = {
     "tasks": ("/", "Tasks"),

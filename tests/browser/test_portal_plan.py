@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from crowdml.cli.task.template import TASK_TEMPLATE
 from tests.browser.conftest import Browse
-from tests.browser.looking import barriers, fits, show_all
+from tests.browser.page_checks import barriers, fits, show_all
 from tests.browser.portals import ServePortal
 from tests.portal.owner_browser import NAME
 from tests.support.servers import PATIENCE, Portal

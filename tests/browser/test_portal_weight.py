@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from crowdml.portal.pages.static import STATIC
 from crowdml.server import Settings
 from tests.browser.conftest import Browse
-from tests.browser.looking import TASK_SCRIPT, hurry
+from tests.browser.page_checks import TASK_SCRIPT, hurry
 from tests.browser.portals import Crowd, portals
 from tests.support.servers import PATIENCE, Portal, make_task
 

@@ -51,8 +51,8 @@ from crowdml.privacy.choice import COIN
 from crowdml.privacy.noise import calibration as noise_calibration
 from crowdml.protocol import MECHANISMS
 from crowdml.types import Array, Ints
-from tests.privacy.pseudo import Pseudo
-from tests.privacy.spy import Spy
+from tests.privacy.recording_chance import Spy
+from tests.privacy.seeded_chance import Pseudo
 
 NOISE = pytest.mark.parametrize("name", ["laplace", "gaussian"])
 WEB = Path(crowdml.__file__).parent / "web"

@@ -32,7 +32,7 @@ from crowdml.privacy import (
     Roles,
     best_closest,
 )
-from tests.privacy.pseudo import Pseudo
+from tests.privacy.seeded_chance import Pseudo
 
 SIZE, BATCH, BUFFER = 12, 5, 50
 

@@ -10,7 +10,7 @@ import pytest
 from crowdml.cli.interruption import Terminated, signal_code
 from tests.cli.command import COMMAND as PYTHON_M
 from tests.cli.command import Command, environment
-from tests.one_file_device.alone import PROGRAM
+from tests.one_file_device.program import PROGRAM
 from tests.support.servers import create, make_task
 
 AT = """

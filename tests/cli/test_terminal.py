@@ -11,7 +11,7 @@ from rich.text import Text
 from crowdml.cli.console import Console
 from tests.cli.command import Here, Ran
 from tests.device.fakes import MemoryTransport
-from tests.device.puppet import Answer, Puppet, serving
+from tests.device.scripted_server import Answer, ScriptedServer, serving
 from tests.support.servers import Process, create, make_task
 
 HIDDEN = "\x1b[8m\x9b8m\x7f\x00\r\n\u202e\u2066\u200b\u2028"
@@ -19,7 +19,7 @@ SPELT = r"\x1b[8m\x9b8m\x7f\x00\r\n\u202e\u2066\u200b\u2028"
 ROW = "0.1,0.2,-0.3,0.1,still\n"
 
 
-class Trickster(Puppet):
+class Trickster(ScriptedServer):
     """Put control characters into every text of a server."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ def shown(ran: Ran) -> str:
 
 
 def test_every_command_of_a_device(quick: Here, trickster: tuple[Trickster, str]) -> None:
-    puppet, link = trickster
+    script, link = trickster
     joined = shown(quick("device", "join", link, "--yes"))
     for start in ("Activity", "to learn", "motion", "walk"):
         assert start + SPELT in joined.replace("\n", "")
@@ -66,17 +66,17 @@ def test_every_command_of_a_device(quick: Here, trickster: tuple[Trickster, str]
     assert f"no{SPELT}" in shown(quick("device", "leave", "--keep"))
     shown(quick("device", "ledger"))
     quick("device", "join", link, "--yes", "--file", "other")
-    puppet.model = (403, {}, puppet.problem("revoked"))
+    script.model = (403, {}, script.problem("revoked"))
     over = shown(quick(*run, "--file", "other", typed=3 * ROW))
     assert f"the task is over for this device: no{SPELT}" in over
 
 
 def test_a_rejection_in_the_ledger(quick: Here, trickster: tuple[Trickster, str]) -> None:
-    puppet, link = trickster
+    script, link = trickster
     quick("device", "join", link, "--yes").said()
-    model = msgspec.json.encode(puppet.memory.checkout("t").checkout)
-    puppet.model = (200, {}, model)
-    puppet.checkin = (422, {}, puppet.problem(f"implausible{HIDDEN}"))
+    model = msgspec.json.encode(script.memory.checkout("t").checkout)
+    script.model = (200, {}, model)
+    script.checkin = (422, {}, script.problem(f"implausible{HIDDEN}"))
     quick("device", "run", "--source", "-", "--wait", 0.01, typed=3 * ROW)
     assert "refused: implausible\\x1b[8m" in shown(quick("device", "ledger"))
     [row] = quick("device", "ledger", "--json").json()["checkins"]

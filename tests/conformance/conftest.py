@@ -13,7 +13,7 @@ from tests.conformance.in_one_file import OneFileDevice
 from tests.conformance.in_python import PythonDevice
 from tests.conformance.scene import Scene, Stage
 from tests.conformance.subject import Subject
-from tests.device.puppet import serving
+from tests.device.scripted_server import serving
 
 DEVICES = ("python", "standalone", "browser")
 every_device = pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 
 import crowdml
 from crowdml.protocol import PROBLEMS, Task, terms_hash
-from tests.device.puppet import Answer
+from tests.device.scripted_server import Answer
 from tests.support.servers import make_task
 
 WEB = Path(crowdml.__file__).parent / "web"

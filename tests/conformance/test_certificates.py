@@ -13,7 +13,7 @@ from tests.conformance.in_one_file import OneFileDevice
 from tests.conformance.in_python import PythonDevice
 from tests.conformance.scene import BATCH, Scene, Stage
 from tests.conformance.test_copies import sent
-from tests.device.puppet import serving
+from tests.device.scripted_server import serving
 
 WRONG = {
     "unknown": "self-signed certificate in certificate chain",

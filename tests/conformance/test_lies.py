@@ -13,7 +13,7 @@ from crowdml.protocol import terms_hash
 from tests.conformance.conftest import Perform, every_device
 from tests.conformance.scene import BATCH, SIZE, Stage, problem
 from tests.conformance.table import Seen
-from tests.device.puppet import Answer
+from tests.device.scripted_server import Answer
 from tests.support.servers import make_task
 
 OTHER = make_task(privacy__mechanism="direction").terms.text

@@ -46,7 +46,7 @@ from crowdml.privacy.direction.channel import FIELDS
 from crowdml.protocol import Terms, encode_parameters, terms_hash
 from crowdml.types import Array
 from tests.device.fakes import MemoryTransport, SilentChance, join, one_hot
-from tests.privacy.pseudo import Pseudo
+from tests.privacy.seeded_chance import Pseudo
 from tests.protocol.starts import make_start
 from tests.support.servers import LABELS, make_task
 

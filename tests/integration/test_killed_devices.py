@@ -21,7 +21,7 @@ from crowdml.device import Device
 from crowdml.protocol import Task
 from crowdml.server.database.log_entry import LogEntry
 from tests.cli.command import COMMAND, environment
-from tests.device import dying
+from tests.device import kill_after_step
 from tests.device.fakes import one_hot
 from tests.integration.crowd import (
     FEATURES,
@@ -32,7 +32,7 @@ from tests.integration.crowd import (
     uses,
     without_noise,
 )
-from tests.one_file_device.alone import PROGRAM, Alone, line
+from tests.one_file_device.program import PROGRAM, OneFileProgram, line
 from tests.support import killed_command
 from tests.support.brokers import Mosquitto, broker_in
 from tests.support.servers import LABELS, PATIENCE, Process, Start, eventually, make_directed
@@ -108,7 +108,7 @@ def test_two_processes_on_one_file(start: Start, tmp_path: Path, task: Task) -> 
 
 # The one-file device
 
-DYING = Path(dying.__file__)
+KILL_AFTER_STEP = Path(kill_after_step.__file__)
 LINES = 60
 
 
@@ -118,32 +118,32 @@ def lines(n: int, seed: int = 0) -> list[str]:
 
 
 @pytest.fixture
-def alone(tmp_path: Path) -> Alone:
-    return Alone(tmp_path)
+def program(tmp_path: Path) -> OneFileProgram:
+    return OneFileProgram(tmp_path)
 
 
 @pytest.fixture
-def joined(start: Start, alone: Alone) -> Process:
+def joined(start: Start, program: OneFileProgram) -> Process:
     server = start(make_directed(privacy__epsilon=30.0, collection__checkins=30))
-    assert alone.join(f"{server.url}/join/activity").returncode == 0
+    assert program.join(f"{server.url}/join/activity").returncode == 0
     return server
 
 
-def test_the_one_file_killed_after_every_step(joined: Process, alone: Alone) -> None:
+def test_the_one_file_killed_after_every_step(joined: Process, program: OneFileProgram) -> None:
     ids: list[str] = []
-    for i, step in enumerate(dying.STEPS):
-        deadly = Alone(alone.folder, (str(DYING), step, str(PROGRAM)))
+    for i, step in enumerate(kill_after_step.STEPS):
+        deadly = OneFileProgram(program.folder, (str(KILL_AFTER_STEP), step, str(PROGRAM)))
         assert deadly.run("ledger").returncode == 0, "only a step kills"
         assert deadly.feed(*lines(4, seed=i)).returncode == -signal.SIGKILL
-        state, n_sent = alone.state, len(log_of(joined))
-        _look(step, state, alone.buffered, n_sent)
+        state, n_sent = program.state, len(log_of(joined))
+        _look(step, state, program.buffered, n_sent)
         ids += [json.loads(state["outbox"])["id"]] if state["outbox"] else []
         assert len(state["ledger"]) == state["number"] == n_sent + (step in ("stored", "booked"))
-    done = alone.feed(*lines(LINES - 4 * len(dying.STEPS), seed=99))
+    done = program.feed(*lines(LINES - 4 * len(kill_after_step.STEPS), seed=99))
     assert done.returncode == 0, done.stderr
-    log = _sent_once(alone, joined)
+    log = _sent_once(program, joined)
     assert set(ids) <= {entry.id for entry in log}, "the same bytes were sent again"
-    assert BATCH * len(log) + alone.buffered == LINES, "every line counts, once"
+    assert BATCH * len(log) + program.buffered == LINES, "every line counts, once"
 
 
 def _look(step: str, state: Any, buffered: int, n_sent: int) -> None:
@@ -155,8 +155,8 @@ def _look(step: str, state: Any, buffered: int, n_sent: int) -> None:
         assert n_sent == state["number"], "it has arrived, and the device does not know"
 
 
-def _sent_once(alone: Alone, server: Process) -> list[LogEntry]:
-    state, log = alone.state, log_of(server)
+def _sent_once(program: OneFileProgram, server: Process) -> list[LogEntry]:
+    state, log = program.state, log_of(server)
     assert {entry.number for entry in log} == set(range(1, len(log) + 1))
     assert len(state["ledger"]) == state["number"] == len(log), "one cost for each check-in"
     assert {entry["answer"] for entry in state["ledger"]} <= {"applied", "duplicate"}
@@ -165,51 +165,51 @@ def _sent_once(alone: Alone, server: Process) -> list[LogEntry]:
 
 @pytest.mark.parametrize("sources", [("one.csv", "two.csv"), ("one.csv", "one.csv")], ids=str)
 def test_the_one_file_run_twice_at_once(
-    joined: Process, alone: Alone, sources: tuple[str, str]
+    joined: Process, program: OneFileProgram, sources: tuple[str, str]
 ) -> None:
     for seed, source in enumerate(sorted(set(sources))):
         text = "".join(lines(LINES // len(set(sources)), seed))
-        (alone.folder / source).write_text(text)
-    both = [alone.launch("run", "--source", source, "--yes") for source in sources]
+        (program.folder / source).write_text(text)
+    both = [program.launch("run", "--source", source, "--yes") for source in sources]
     for process in both:
         out, err = process.communicate(timeout=4 * PATIENCE)
         assert process.returncode == 0, err
         assert out
-    log = _sent_once(alone, joined)
-    taken = sum(place[0] for place in alone.state["sources"].values())
-    assert taken - alone.buffered >= BATCH * len(log), "a check-in takes three or more"
+    log = _sent_once(program, joined)
+    taken = sum(place[0] for place in program.state["sources"].values())
+    assert taken - program.buffered >= BATCH * len(log), "a check-in takes three or more"
     assert len(log) >= LINES // BATCH - 4
 
 
-def test_one_leaves_while_the_other_runs(joined: Process, alone: Alone) -> None:
-    running = alone.launch("run", "--source", "-", "--yes")
+def test_one_leaves_while_the_other_runs(joined: Process, program: OneFileProgram) -> None:
+    running = program.launch("run", "--source", "-", "--yes")
     assert running.stdin is not None
     running.stdin.write(lines(1)[0])
     running.stdin.flush()
-    assert eventually(lambda: alone.buffered > 0)
-    assert alone.run("leave").returncode == 0
+    assert eventually(lambda: program.buffered > 0)
+    assert program.run("leave").returncode == 0
     _, err = running.communicate(lines(1)[0], timeout=PATIENCE)
     assert running.returncode == 1
     assert err == "another process has left the task with this file.\n"
-    assert alone.buffered == 0
+    assert program.buffered == 0
 
 
-def test_another_certificate_gets_nothing(start: Start, alone: Alone) -> None:
+def test_another_certificate_gets_nothing(start: Start, program: OneFileProgram) -> None:
     """Check that a waiting message goes only to the server that was joined, and is not lost."""
     server = start(make_directed(), tls="self-signed")
     link = f"{server.url}/join/activity"
-    assert alone.join(link, "--fingerprint", server.fingerprint).returncode == 0
+    assert program.join(link, "--fingerprint", server.fingerprint).returncode == 0
     server.fail_writes.touch()
-    assert alone.feed(*lines(3)).returncode == 5
+    assert program.feed(*lines(3)).returncode == 5
     server.fail_writes.unlink()
-    pinned = alone.state
-    alone.remember(pinned | {"fingerprint": "0" * 64})
-    rejected = alone.feed()
+    pinned = program.state
+    program.remember(pinned | {"fingerprint": "0" * 64})
+    rejected = program.feed()
     assert rejected.returncode == 1
     assert rejected.stderr.endswith("Do not go on.\n")
-    assert (log_of(server), alone.state["outbox"]) == ([], pinned["outbox"])
-    alone.remember(pinned)
-    assert alone.feed().returncode == 0
+    assert (log_of(server), program.state["outbox"]) == ([], pinned["outbox"])
+    program.remember(pinned)
+    assert program.feed().returncode == 0
     assert [entry.id for entry in log_of(server)] == [json.loads(pinned["outbox"])["id"]]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from crowdml.device import Device
-from tests.one_file_device.alone import Alone, line
+from tests.one_file_device.program import OneFileProgram, line
 from tests.support.nginx import Nginx, addresses
 from tests.support.servers import LABELS, PATIENCE, Portal, create, make_directed, make_task
 
@@ -55,11 +55,11 @@ def test_devices_and_people_behind_a_proxy(tmp_path: Path, path: str) -> None:
             for _ in range(3):
                 device.add(rng.uniform(-0.2, 0.2, 4), LABELS[rng.integers(3)])
             assert list(device._store.answers.values()) == ["applied"]
-        alone = Alone(tmp_path)
-        joined = alone.join(f"{nginx.url}/join/people", "--fingerprint", nginx.fingerprint)
+        program = OneFileProgram(tmp_path)
+        joined = program.join(f"{nginx.url}/join/people", "--fingerprint", nginx.fingerprint)
         assert joined.returncode == 0, joined.stderr
-        alone.source.write_text(line([0.1] * 4, "walk") * 3)
-        ran = alone.run("run", "--source", str(alone.source))
+        program.source.write_text(line([0.1] * 4, "walk") * 3)
+        ran = program.run("run", "--source", str(program.source))
         assert ran.returncode == 0, ran.stderr
         with server.connected() as wire:
             stats = wire.get("/v1/tasks/people/stats").json()

@@ -10,7 +10,7 @@ from crowdml.server.log.fold import Fold
 from crowdml.server.log.published import Published
 from crowdml.server.results.export import learnt_model
 from crowdml.types import Array
-from tests.server.learning import entry
+from tests.server.learners import entry
 from tests.support.servers import make_directed, make_task
 
 NUMBER: dict[str, Any] = {"target__labels": None, "model__clip": 1.0}

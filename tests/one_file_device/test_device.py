@@ -17,8 +17,8 @@ import pytest
 from crowdml.protocol import Task, terms_hash
 from crowdml.server.database.log_entry import LogEntry
 from tests.conformance.scene import Scene, Stage
-from tests.device.puppet import serving
-from tests.one_file_device.alone import PROGRAM, Alone, AloneHere, line
+from tests.device.scripted_server import serving
+from tests.one_file_device.program import PROGRAM, OneFileInProcess, OneFileProgram, line
 from tests.support.servers import PATIENCE, Process, create, make_task
 
 CHECKINS = 30
@@ -61,13 +61,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 
 
 @pytest.fixture
-def alone(tmp_path: Path) -> Alone:
-    return AloneHere(tmp_path)
+def program(tmp_path: Path) -> OneFileProgram:
+    return OneFileInProcess(tmp_path)
 
 
-def join(alone: Alone, server: Process, task: str) -> None:
+def join(program: OneFileProgram, server: Process, task: str) -> None:
     link = f"{server.url}/join/{task}"
-    joined = alone.join(link, "--fingerprint", server.fingerprint)
+    joined = program.join(link, "--fingerprint", server.fingerprint)
     assert joined.returncode == 0, joined.stderr
 
 
@@ -91,15 +91,15 @@ def test_a_real_server_applies_all_of_it(tmp_path: Path, server: Process, name: 
     task, rng = TASKS[name], np.random.default_rng(1)
     for number in range(2):
         (tmp_path / str(number)).mkdir()
-        alone = AloneHere(tmp_path / str(number))
-        join(alone, server, name)
+        program = OneFileInProcess(tmp_path / str(number))
+        join(program, server, name)
         lines = [sample(rng, task) for _ in range(3 * CHECKINS + 2)]
-        ran = alone.feed("a,b,c,d,label\n", *lines)
+        ran = program.feed("a,b,c,d,label\n", *lines)
         assert ran.returncode == 3, ran.stderr
         assert ran.stdout == "all check-ins that you agreed to are made. Thank you.\n"
-        assert [entry["answer"] for entry in alone.state["ledger"]] == ["applied"] * CHECKINS
-        assert alone.buffered == 0, "no more is taken than was agreed"
-        *rows, spent, for_you, row = alone.run("ledger").stdout.splitlines()
+        assert [entry["answer"] for entry in program.state["ledger"]] == ["applied"] * CHECKINS
+        assert program.buffered == 0, "no more is taken than was agreed"
+        *rows, spent, for_you, row = program.run("ledger").stdout.splitlines()
         assert len(rows) == CHECKINS
         assert spent == "ε = 60 in total"
         # Until the first direction is applied the model has learnt nothing, and nothing is counted.
@@ -109,7 +109,7 @@ def test_a_real_server_applies_all_of_it(tmp_path: Path, server: Process, name: 
         last = min(3 * counted, 21)
         assert re.fullmatch(rf"The crowd’s model .* \d+ of your last {last} samples.*", for_you)
         assert re.fullmatch(f"Over time, from no sample to all: [▁▂▃▄▅▆▇█]{{{counted}}}", row)
-        *works, state, mine, since, learnt = alone.run("result").stdout.splitlines()
+        *works, state, mine, since, learnt = program.run("result").stdout.splitlines()
         assert works == [for_you, row]
         n = (number + 1) * CHECKINS
         assert state == f"The task {name} is running, with {n} check-ins so far."
@@ -118,7 +118,7 @@ def test_a_real_server_applies_all_of_it(tmp_path: Path, server: Process, name: 
         assert mine == f"{CHECKINS} of {n} {were}"
         assert "model" in since
         assert learnt == f"What was learnt: {server.url}/tasks/{name}"
-        assert alone.run("leave").returncode == 0
+        assert program.run("leave").returncode == 0
     log = log_of(server, name)
     assert len(log) == 2 * CHECKINS
     assert len({(entry.device, entry.number) for entry in log}) == 2 * CHECKINS
@@ -134,74 +134,74 @@ def test_what_it_remembers_after_leaving(tmp_path: Path, server: Process) -> Non
     Like `tests.one_file_device.test_sensing.test_as_a_program`, this needs the standard library
     only: most other tests run the program in their own process.
     """
-    alone = Alone(tmp_path)
+    program = OneFileProgram(tmp_path)
     rng, given = np.random.default_rng(2), line([0.123456789, 0.0, 0.0, 0.0], "walk")
     for times in (1, 2):
-        join(alone, server, "once")
-        assert alone.feed(*(sample(rng, OTHERS["once"]) for _ in range(3))).returncode == 3
-        assert f"\nε = {4 * times} in total\n" in alone.run("ledger").stdout
-        assert alone.run("leave").returncode == 0
-        assert list(alone.state) == ["ledger"]
-        assert alone.feed().stderr == "this file has not joined a task. Join one first.\n"
-        alone.source.unlink()
-    join(alone, server, "once")
-    assert "1 of 3 samples wait" in alone.feed(given).stdout
-    assert b"0.123456789" in alone.file.read_bytes()
-    alone.run("leave")
-    assert b"0.123456789" not in alone.file.read_bytes(), "what is erased is overwritten"
-    joined = alone.join(f"{server.url}/join/once", "--fingerprint", server.fingerprint)
+        join(program, server, "once")
+        assert program.feed(*(sample(rng, OTHERS["once"]) for _ in range(3))).returncode == 3
+        assert f"\nε = {4 * times} in total\n" in program.run("ledger").stdout
+        assert program.run("leave").returncode == 0
+        assert list(program.state) == ["ledger"]
+        assert program.feed().stderr == "this file has not joined a task. Join one first.\n"
+        program.source.unlink()
+    join(program, server, "once")
+    assert "1 of 3 samples wait" in program.feed(given).stdout
+    assert b"0.123456789" in program.file.read_bytes()
+    program.run("leave")
+    assert b"0.123456789" not in program.file.read_bytes(), "what is erased is overwritten"
+    joined = program.join(f"{server.url}/join/once", "--fingerprint", server.fingerprint)
     assert "What you lost: ε = 8 before" in joined.stdout
-    assert alone.file.stat().st_mode & 0o777 == 0o600
+    assert program.file.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_line_counts_once(alone: Alone, server: Process) -> None:
+def test_a_line_counts_once(program: OneFileProgram, server: Process) -> None:
     rng, task = np.random.default_rng(3), TASKS["softmax-false"]
-    join(alone, server, task.name)
+    join(program, server, task.name)
     lines = [sample(rng, task) for _ in range(4)]
-    assert "1 of 3 samples wait" in alone.feed(*lines).stdout
-    assert "1 of 3 samples wait" in alone.feed().stdout
-    assert "2 of 3 samples wait" in alone.feed("\n", "nonsense\n", sample(rng, task)).stdout
-    alone.source.write_text("".join(reversed(lines)))
-    ran = alone.feed(*lines)
-    assert (ran.returncode, alone.buffered) == (1, 2)
+    assert "1 of 3 samples wait" in program.feed(*lines).stdout
+    assert "1 of 3 samples wait" in program.feed().stdout
+    assert "2 of 3 samples wait" in program.feed("\n", "nonsense\n", sample(rng, task)).stdout
+    program.source.write_text("".join(reversed(lines)))
+    ran = program.feed(*lines)
+    assert (ran.returncode, program.buffered) == (1, 2)
     assert "were taken before, and must be as they were, found others" in ran.stderr
-    piped = alone.run("run", "--source", "-", "--yes", typed=lines[0])
+    piped = program.run("run", "--source", "-", "--yes", typed=lines[0])
     assert "0 of 3 samples wait" in piped.stdout
 
 
-def test_two_runs_at_once_take_each_line_once(alone: Alone, server: Process) -> None:
+def test_two_runs_at_once_take_each_line_once(program: OneFileProgram, server: Process) -> None:
     """Check that neither run fails, or ends as finished while lines are left."""
     rng, task = np.random.default_rng(4), OTHERS["many"]
-    join(alone, server, "many")
+    join(program, server, "many")
     lines = [sample(rng, task) for _ in range(300)]
-    alone.source.write_text("".join(lines))
-    run = ("run", "--source", alone.source.name, "--wait", "60", "--yes")
-    with alone.launch(*run) as one, alone.launch(*run) as other:
+    program.source.write_text("".join(lines))
+    run = ("run", "--source", program.source.name, "--wait", "60", "--yes")
+    with program.launch(*run) as one, program.launch(*run) as other:
         for process in (one, other):
             out, err = process.communicate(timeout=PATIENCE)
             assert process.returncode == 0, err
             assert out == "300 of 500 samples wait for a check-in.\n"
-    with closing(sqlite3.connect(alone.file)) as database:
+    with closing(sqlite3.connect(program.file)) as database:
         kept = [json.loads(row[0]) for row in database.execute("SELECT sample FROM buffer")]
     assert len(kept) == len({json.dumps(each) for each in kept}) == 300
-    assert alone.state["sources"][str(alone.source.resolve())][0] == 300
+    assert program.state["sources"][str(program.source.resolve())][0] == 300
 
 
-def test_two_runs_at_once_check_in_in_turns(alone: Alone, server: Process) -> None:
+def test_two_runs_at_once_check_in_in_turns(program: OneFileProgram, server: Process) -> None:
     rng, task = np.random.default_rng(5), TASKS["softmax-false"]
-    join(alone, server, task.name)
-    alone.source.write_text("".join(sample(rng, task) for _ in range(40)))
-    run = ("run", "--source", alone.source.name, "--wait", "60", "--yes")
-    with alone.launch(*run) as one, alone.launch(*run) as other:
+    join(program, server, task.name)
+    program.source.write_text("".join(sample(rng, task) for _ in range(40)))
+    run = ("run", "--source", program.source.name, "--wait", "60", "--yes")
+    with program.launch(*run) as one, program.launch(*run) as other:
         for process in (one, other):
             _, err = process.communicate(timeout=PATIENCE)
             assert process.returncode == 0, err
-    assert alone.state["sources"][str(alone.source.resolve())][0] == 40
-    ledger = alone.state["ledger"]
+    assert program.state["sources"][str(program.source.resolve())][0] == 40
+    ledger = program.state["ledger"]
     assert [entry["number"] for entry in ledger] == list(range(1, len(ledger) + 1))
     assert {entry["answer"] for entry in ledger} <= {"applied", "duplicate"}
-    assert 3 * len(ledger) + alone.buffered <= 40
-    assert alone.buffered < 3
+    assert 3 * len(ledger) + program.buffered <= 40
+    assert program.buffered < 3
 
 
 BAD = {
@@ -215,9 +215,9 @@ BAD = {
 }
 
 
-def test_what_is_no_sample_is_skipped(alone: Alone, server: Process) -> None:
-    join(alone, server, "softmax-false")
-    ran = alone.feed(
+def test_what_is_no_sample_is_skipped(program: OneFileProgram, server: Process) -> None:
+    join(program, server, "softmax-false")
+    ran = program.feed(
         *(f"{bad}\n" for bad in BAD), "0.1,0.2,0.3,0.4,walk\n", "1e300,1e300,0,0,walk\n"
     )
     assert "2 of 3 samples wait" in ran.stdout
@@ -228,22 +228,22 @@ def test_what_is_no_sample_is_skipped(alone: Alone, server: Process) -> None:
         assert reason in said
 
 
-def test_rows_in_other_units_are_asked_about(alone: Alone, server: Process) -> None:
-    join(alone, server, "softmax-false")
-    alone.source.write_text(3 * "1,2,3,4,walk\n")
-    for source, typed in ((alone.source.name, ""), ("-", alone.source.read_text())):
-        ran = alone.run("run", "--source", source, "--wait", "0", typed=typed)
+def test_rows_in_other_units_are_asked_about(program: OneFileProgram, server: Process) -> None:
+    join(program, server, "softmax-false")
+    program.source.write_text(3 * "1,2,3,4,walk\n")
+    for source, typed in ((program.source.name, ""), ("-", program.source.read_text())):
+        ran = program.run("run", "--source", source, "--wait", "0", typed=typed)
         assert ran.returncode == 8
         assert "3 of the first 3 rows cannot be in the task's units: they are longer" in ran.stderr
-        assert (alone.buffered, alone.state["number"]) == (0, 0)
-    assert alone.run("run", "--wait", "nan").returncode == 2
-    assert alone.feed().returncode == 0
-    assert alone.state["number"] == 1
+        assert (program.buffered, program.state["number"]) == (0, 0)
+    assert program.run("run", "--wait", "nan").returncode == 2
+    assert program.feed().returncode == 0
+    assert program.state["number"] == 1
 
 
 @pytest.mark.parametrize("name", ["laplace", "gaussian"])
-def test_other_mechanisms_are_for_the_package(alone: Alone, server: Process, name: str) -> None:
-    rejected = alone.join(f"{server.url}/join/{name}", "--fingerprint", server.fingerprint)
+def test_other_mechanisms_are_rejected(program: OneFileProgram, server: Process, name: str) -> None:
+    rejected = program.join(f"{server.url}/join/{name}", "--fingerprint", server.fingerprint)
     assert rejected.returncode == 1
     assert rejected.stderr == (
         f"the task uses {name} noise: device.py supports only the mechanism direction. "
@@ -251,51 +251,51 @@ def test_other_mechanisms_are_for_the_package(alone: Alone, server: Process, nam
     )
 
 
-def test_an_invite(alone: Alone, server: Process) -> None:
+def test_an_invite(program: OneFileProgram, server: Process) -> None:
     link, pinned = f"{server.url}/join/invited", ("--fingerprint", server.fingerprint)
-    assert "invite" in alone.join(link, *pinned).stderr
+    assert "invite" in program.join(link, *pinned).stderr
     with server.store() as store:
         invite = store.invites.create(store.task("invited").id, 1)
-    assert alone.join(link, *pinned, "--invite", invite).returncode == 0
+    assert program.join(link, *pinned, "--invite", invite).returncode == 0
 
 
 @pytest.mark.parametrize("answer", ["", "whatever\n"])
-def test_only_yes_is_yes(alone: Alone, server: Process, answer: str) -> None:
+def test_only_yes_is_yes(program: OneFileProgram, server: Process, answer: str) -> None:
     link = f"{server.url}/join/once"
-    asked = alone.run("join", link, "--fingerprint", server.fingerprint, typed=answer)
+    asked = program.run("join", link, "--fingerprint", server.fingerprint, typed=answer)
     assert asked.returncode == 1
     assert asked.stdout.endswith("Agree and join? [y/N] ")
-    assert "device" not in alone.state
+    assert "device" not in program.state
     assert '"epsilon": 4.0' in asked.stdout, "the terms themselves are shown"
     assert "ε = 4, for everything that you send to this task." in asked.stdout
     assert "sends only your answer to one sample" in asked.stdout
 
 
-def test_a_weak_promise_is_named_so(alone: Alone, server: Process) -> None:
+def test_a_weak_promise_is_named_so(program: OneFileProgram, server: Process) -> None:
     arguments = ("join", f"{server.url}/join/softmax-false", "--fingerprint", server.fingerprint)
-    shown = alone.run(*arguments, "--yes")
+    shown = program.run(*arguments, "--yes")
     assert "We call that not private." in shown.stdout
     assert "\nTHIS TASK IS NOT PRIVATE. It has ε = " in shown.stdout
     assert "never leave" not in shown.stdout
     assert (shown.returncode, "--accept-no-privacy" in shown.stderr) == (1, True)
-    assert "device" not in alone.state
-    assert alone.run(*arguments, "--yes", "--accept-no-privacy").returncode == 0
+    assert "device" not in program.state
+    assert program.run(*arguments, "--yes", "--accept-no-privacy").returncode == 0
 
 
-def test_whom_it_trusts(alone: Alone, server: Process) -> None:
+def test_whom_it_trusts(program: OneFileProgram, server: Process) -> None:
     link = f"{server.url}/join/once"
-    unknown = alone.join(link)
+    unknown = program.join(link)
     assert (unknown.returncode, "--fingerprint" in unknown.stderr) == (1, True)
-    dropped = alone.join(link, "--fingerprint", "")
+    dropped = program.join(link, "--fingerprint", "")
     assert (dropped.returncode, "64 hexadecimal digits" in dropped.stderr) == (1, True)
-    other = alone.join(link, "--fingerprint", "0" * 64)
+    other = program.join(link, "--fingerprint", "0" * 64)
     assert other.returncode == 1
     assert server.fingerprint in other.stderr
     assert "Do not go on." in other.stderr
     pairs = server.fingerprint.upper()
     colons = ":".join(pairs[i : i + 2] for i in range(0, 64, 2))
-    assert alone.join(link, "--fingerprint", colons).returncode == 0
-    again = alone.join(link, "--fingerprint", colons)
+    assert program.join(link, "--fingerprint", colons).returncode == 0
+    again = program.join(link, "--fingerprint", colons)
     assert (again.returncode, "this file takes part in once at" in again.stderr) == (1, True)
 
 
@@ -311,27 +311,27 @@ def test_whom_it_trusts(alone: Alone, server: Process) -> None:
         ("", "a link is"),
     ],
 )
-def test_where_it_does_not_go(alone: Alone, link: str, said: str) -> None:
-    rejected = alone.join(link)
+def test_where_it_does_not_go(program: OneFileProgram, link: str, said: str) -> None:
+    rejected = program.join(link)
     assert (rejected.returncode, rejected.stdout) == (1, "")
     assert said in rejected.stderr
     assert "Traceback" not in rejected.stderr
 
 
-def test_files_of_others_are_left_alone(alone: Alone, server: Process) -> None:
+def test_files_of_others_are_left_alone(program: OneFileProgram, server: Process) -> None:
     for command in ("run", "ledger", "leave"):
-        assert alone.run(command).stderr == "there is no device.sqlite. Join a task first.\n"
-    assert not alone.file.exists()
+        assert program.run(command).stderr == "there is no device.sqlite. Join a task first.\n"
+    assert not program.file.exists()
     (database,) = [path for path in server.folder.iterdir() if path.suffix == ".db"]
     before, mode = database.read_bytes(), database.stat().st_mode
     database.chmod(0o644)
-    rejected = alone.run("ledger", "--file", str(database))
+    rejected = program.run("ledger", "--file", str(database))
     assert (rejected.returncode, "another program's file" in rejected.stderr) == (1, True)
     assert (database.read_bytes(), stat.S_IMODE(database.stat().st_mode)) == (before, 0o644)
     database.chmod(mode)
-    alone.file.write_text("not a database at all, but long enough to be taken for one " * 99)
+    program.file.write_text("not a database at all, but long enough to be taken for one " * 99)
     said = "cannot use device.sqlite: file is not a database. It is damaged: put it aside, and join"
-    assert alone.run("ledger").stderr.startswith(said)
+    assert program.run("ledger").stderr.startswith(said)
 
 
 # A server that lies to the person; lies to the device are tested for all devices elsewhere
@@ -346,42 +346,42 @@ def scene() -> Iterator[tuple[Scene, str]]:
         yield scene, f"{url}/join/{scene.name}"
 
 
-def test_nothing_on_the_terminal_is_obeyed(alone: Alone, scene: tuple[Scene, str]) -> None:
+def test_control_characters_are_escaped(program: OneFileProgram, scene: tuple[Scene, str]) -> None:
     """Check colours that conceal, lines that forge, and characters that reverse a text."""
     liar, link = scene
     hidden = "\x1b[8m\x9b2J\r\u202e"
     liar.terms = liar.terms.replace('"sensors": "motion"', '"sensors": "\u202emotion\u202c"')
     liar.terms = liar.terms.replace('"Jane Doe"', '"Jane\u202eDoe"')
     liar.lies = {"title": f"Nice{hidden}", "objective": "x\nWhat you lose: nothing\x07"}
-    shown = alone.run("join", link, typed="n\n")
+    shown = program.run("join", link, typed="n\n")
     assert shown.stdout.replace("\n", "").isprintable()
     assert r"Nice\x1b[8m\x9b2J\r\u202e" in shown.stdout
     assert "\nWhat you lose: nothing" not in shown.stdout
     assert r"\u202emotion\u202c" in shown.stdout
     document = {"type": "urn:crowdml:problem:revoked", "detail": f"gone{hidden}"}
     liar.says("devices", (403, {}, json.dumps(document).encode()))
-    rejected = alone.join(link)
+    rejected = program.join(link)
     assert r"gone\x1b[8m" in rejected.stderr
     assert rejected.stderr.replace("\n", "").isprintable()
 
 
-def test_a_long_text_does_not_push_the_price_away(alone: Alone, scene: tuple[Scene, str]) -> None:
+def test_the_loss_is_below_a_long_text(program: OneFileProgram, scene: tuple[Scene, str]) -> None:
     liar, link = scene
     liar.terms = liar.terms.replace("{", "{" + "\n" * 3000, 1)
-    *_, loss, lost, name = alone.run("join", link, typed="n\n").stdout.splitlines()[:-1]
+    *_, loss, lost, name = program.run("join", link, typed="n\n").stdout.splitlines()[:-1]
     assert loss.startswith("What you lose: Moderate privacy. ε = 4, for everything")
     assert "right 983 times in 1,000. We call that moderate." in loss
     assert lost.startswith("What you lost: ε = 0")
     assert terms_hash(liar.terms) in name
 
 
-def test_no_header_is_no_consent(alone: Alone, scene: tuple[Scene, str]) -> None:
+def test_no_header_is_no_consent(program: OneFileProgram, scene: tuple[Scene, str]) -> None:
     liar, link = scene
-    alone.join(link)
+    program.join(link)
     liar.says("model", (200, {}, b'{"version": 0, "state": "running", "parameters": ""}'))
-    rejected = alone.feed(*["0.1,0.2,0.3,0.4,walk\n"] * 3)
+    rejected = program.feed(*["0.1,0.2,0.3,0.4,walk\n"] * 3)
     assert rejected.stderr == "the terms have changed. Leave, and read them anew.\n"
-    assert (rejected.returncode, alone.buffered) == (7, 3)
+    assert (rejected.returncode, program.buffered) == (7, 3)
 
 
 # What it is made of

@@ -17,8 +17,8 @@ from crowdml.errors import InvalidSample
 from crowdml.protocol import Task
 from experiments.sources.apps import LABELS, Moment, record, termux_session
 from tests.device.fakes import MemoryTransport
-from tests.device.puppet import Answer, Puppet, serving
-from tests.one_file_device.alone import Alone, AloneHere
+from tests.device.scripted_server import Answer, ScriptedServer, serving
+from tests.one_file_device.program import OneFileInProcess, OneFileProgram
 from tests.support.servers import PATIENCE, eventually, make_directed
 
 MOMENTS = record(40, stretch=10)
@@ -59,19 +59,19 @@ def test_samples_are_those_of_the_python_device(sensor: dict[str, Any]) -> None:
 
 
 @pytest.fixture
-def alone(tmp_path: Path) -> Iterator[Alone]:
-    puppet = Puppet()
-    puppet.memory = MemoryTransport(task_of())
-    with serving(puppet) as root:
-        alone = AloneHere(tmp_path)
-        joined = alone.join(f"{root}/join/activity")
+def program(tmp_path: Path) -> Iterator[OneFileProgram]:
+    script = ScriptedServer()
+    script.memory = MemoryTransport(task_of())
+    with serving(script) as root:
+        program = OneFileInProcess(tmp_path)
+        joined = program.join(f"{root}/join/activity")
         assert joined.returncode == 0, joined.stderr
-        yield alone
+        yield program
 
 
-def test_a_phone_senses_while_labels_change(alone: Alone) -> None:
+def test_a_phone_senses_while_labels_change(program: OneFileProgram) -> None:
     """Set labels from another process: each reading has the label that was set at its time."""
-    memory = standalone.Memory(str(alone.file))
+    memory = standalone.Memory(str(program.file))
     device, now = standalone.Device(memory), [0.0]
     n_taken = [0]
     push = standalone.Sensing.push
@@ -81,7 +81,7 @@ def test_a_phone_senses_while_labels_change(alone: Alone) -> None:
         return push(*arguments)
 
     def lines() -> Iterator[str]:
-        other, before = standalone.Device(standalone.Memory(str(alone.file))), ""
+        other, before = standalone.Device(standalone.Memory(str(program.file))), ""
         for n, (moment, text) in enumerate(
             zip([None, *MOMENTS, None], termux_session(MOMENTS), strict=True)
         ):
@@ -104,16 +104,16 @@ def test_a_phone_senses_while_labels_change(alone: Alone) -> None:
 
 
 def test_readings_that_wait_keep_the_label_of_their_time(
-    alone: Alone, monkeypatch: pytest.MonkeyPatch
+    program: OneFileProgram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Set a label while a check-in hangs: readings in the queue came before the label."""
-    memory = standalone.Memory(str(alone.file))
+    memory = standalone.Memory(str(program.file))
     device, now, read_all = standalone.Device(memory), [0.0], threading.Event()
     device.set_label("Walking")
     monkeypatch.setattr(device, "check_in", lambda wait: read_all.wait(PATIENCE))
 
     def lines() -> Iterator[str]:
-        other = standalone.Device(standalone.Memory(str(alone.file)))
+        other = standalone.Device(standalone.Memory(str(program.file)))
         for n in range(200):
             if n == 150:
                 other.set_label("Running")
@@ -134,11 +134,11 @@ def test_labels_that_are_no_targets(tmp_path: Path, label: str) -> None:
     sensor = {"kind": "light", "rate": 20, "window": 24, "every": 0.5, "transform": "summary"}
     settings: dict[str, Any] = {f"features__sensor.{key}": sensor[key] for key in sensor}
     settings |= {"target__labels": [], "model__kind": "ridge", "collection__batch": 5000}
-    puppet, alone = Puppet(), AloneHere(tmp_path)
-    puppet.memory = MemoryTransport(make_directed(collection__buffer=5000, **settings))
-    with serving(puppet) as root:
-        assert alone.join(f"{root}/join/activity").returncode == 0
-        memory = standalone.Memory(str(alone.file))
+    script, program = ScriptedServer(), OneFileInProcess(tmp_path)
+    script.memory = MemoryTransport(make_directed(collection__buffer=5000, **settings))
+    with serving(script) as root:
+        assert program.join(f"{root}/join/activity").returncode == 0
+        memory = standalone.Memory(str(program.file))
         device, now = standalone.Device(memory), [0.0]
         with pytest.raises(standalone.Problem, match="the label must be a number"):
             device.set_label(label)
@@ -159,9 +159,9 @@ def test_labels_that_are_no_targets(tmp_path: Path, label: str) -> None:
             assert set_label(store, "-2.5", 1) == "-2.5"
 
 
-def test_options_that_need_a_format(alone: Alone) -> None:
+def test_options_that_need_a_format(program: OneFileProgram) -> None:
     for option, value in (("--every", "60"), ("--label", "Still")):
-        ran = alone.run("run", option, value, typed="")
+        ran = program.run("run", option, value, typed="")
         assert (ran.returncode, ran.stdout) == (1, "")
         assert "--every and --label need --format termux" in ran.stderr
 
@@ -175,35 +175,35 @@ def through_csv(moments: list[Moment]) -> list[Any]:
     return found
 
 
-def test_as_a_program(alone: Alone) -> None:
-    alone = Alone(alone.folder)
+def test_as_a_program(program: OneFileProgram) -> None:
+    program = OneFileProgram(program.folder)
     sense = ("run", "--source", "-", "--format", "termux")
     text = '{}\n{\n  "Accel": {\n    "values": [\n      1,\n      "x"\n    ]\n  }\n}\n^C bye\n'
-    ran = alone.run(*sense, "--label", "walking", typed=text)
+    ran = program.run(*sense, "--label", "walking", typed=text)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.splitlines() == [
         "what is read now counts as Walking.",
         "0 of 5000 samples wait for a check-in.",
     ]
     assert ran.stderr.startswith("skipped ")
-    assert alone.run("label", "--none").returncode == 0
-    ran = alone.run(*sense, typed=text)
+    assert program.run("label", "--none").returncode == 0
+    ran = program.run(*sense, typed=text)
     assert ran.stdout.startswith("no label is set: nothing is collected"), ran.stdout
-    assert alone.run("label", "Cycling").stdout == "what is read now counts as Cycling.\n"
-    assert alone.run("label", "--none").stdout.startswith("no label is set")
-    assert alone.run("label", "fly").stderr.startswith("the label must be one of Still, ")
+    assert program.run("label", "Cycling").stdout == "what is read now counts as Cycling.\n"
+    assert program.run("label", "--none").stdout.startswith("no label is set")
+    assert program.run("label", "fly").stderr.startswith("the label must be one of Still, ")
     for wrong in (
         ["label", "fly"],
         ["label"],
         ["label", "Still", "--none"],
         [*sense, "--source", "x"],
     ):
-        assert alone.run(*wrong).returncode == 1
+        assert program.run(*wrong).returncode == 1
 
 
-def test_statistics_that_make_no_sense(alone: Alone) -> None:
+def test_statistics_that_make_no_sense(program: OneFileProgram) -> None:
     """Ask a server that answers with the task instead of its statistics."""
-    ran = alone.run("result")
+    ran = program.run("result")
     assert (ran.returncode, ran.stdout) == (1, "")
     assert ran.stderr.startswith("the statistics make no sense: ")
 
@@ -227,18 +227,18 @@ def test_statistics_of_a_strange_server(change: dict[str, Any]) -> None:
 
 
 def test_a_server_without_pages_has_no_earlier_errors(tmp_path: Path) -> None:
-    class WithoutPages(Puppet):
+    class WithoutPages(ScriptedServer):
         def answer(self, method: str, path: str, body: bytes) -> Answer:
             if path.endswith("/stats"):
                 return 200, {}, b'{"state": "stopped", "version": 7, "error": null}'
             return super().answer(method, path, body)
 
-    puppet, alone = WithoutPages(), Alone(tmp_path)
-    puppet.memory = MemoryTransport(task_of())
-    with serving(puppet) as root:
-        assert alone.join(f"{root}/join/activity").returncode == 0
-        alone.remember(alone.state | {"places": [3]})
-        ran = alone.run("result")
+    script, program = WithoutPages(), OneFileProgram(tmp_path)
+    script.memory = MemoryTransport(task_of())
+    with serving(script) as root:
+        assert program.join(f"{root}/join/activity").returncode == 0
+        program.remember(program.state | {"places": [3]})
+        ran = program.run("result")
     assert ran.stdout.splitlines() == [
         "The task activity has ended, after 7 check-ins.",
         "Yours was check-in 3 of 7.",

@@ -26,7 +26,7 @@ from tests.privacy.law import (
     log_probability,
     worst_log_ratio,
 )
-from tests.privacy.spy import Spy
+from tests.privacy.recording_chance import Spy
 
 LEVELS = NoiseLevels(gradient=0.7, errors=0.3, labels=0.13)
 ROUNDING = 1 + 1e-9

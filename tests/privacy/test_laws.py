@@ -13,7 +13,7 @@ from crowdml.errors import CrowdmlError
 from crowdml.privacy import GAUSSIAN, LAPLACE, Law
 from crowdml.privacy.noise_source import measurement
 from tests.privacy import law as definition
-from tests.privacy.spy import Spy
+from tests.privacy.recording_chance import Spy
 
 LAW = pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN], ids=lambda law: law.name)
 SCALE = pytest.mark.parametrize("scale", [0.01, 0.3, 0.7, 2.9, 3.3, 25.0, 400.0])

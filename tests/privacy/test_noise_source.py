@@ -14,7 +14,7 @@ from crowdml.checks.families import FAMILIES, Family
 from crowdml.privacy import ExactNoise, NoiseSource
 from crowdml.types import Ints
 from tests.privacy import law
-from tests.privacy.pseudo import Pseudo
+from tests.privacy.seeded_chance import Pseudo
 
 Draw = Callable[[tuple[int, ...], float], Ints]
 

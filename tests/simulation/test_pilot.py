@@ -22,7 +22,7 @@ from crowdml.simulation import (
 )
 from crowdml.simulation import pilot as pilots
 from crowdml.simulation.trial import run_trial
-from tests.simulation.climate import after_a_pilot
+from tests.simulation.room_climate import after_a_pilot
 from tests.simulation.toy import classes
 
 CROWD = Crowd(devices=100, batch=52, pilot=120)

@@ -195,9 +195,8 @@ class DeviceStore:
 
     def position(self, path: str) -> Position | None:
         """Return the position up to which this file of samples was taken."""
-        query = "SELECT path, lines, sha256 FROM sources WHERE path = ?"
-        row = self._db.execute(query, (path,)).fetchone()
-        return Position(*row) if row else None
+        rows = self._db.rows("SELECT path, lines, sha256 FROM sources WHERE path = ?", (path,))
+        return Position(*rows[0]) if rows else None
 
     # Outbox and ledger
 

@@ -17,7 +17,7 @@ import typer
 from crowdml.device import DeviceStore
 from crowdml.protocol import terms_hash
 from tests.cli.command import Command, Here, Ran
-from tests.device.puppet import Puppet, serving
+from tests.device.scripted_server import ScriptedServer, serving
 from tests.support.brokers import broker_in
 from tests.support.servers import PATIENCE, Process, create, eventually, make_directed, make_task
 
@@ -157,11 +157,11 @@ def test_joining_again_with_other_limits(joined: Here, server: Process) -> None:
 
 
 def test_joining_again_on_other_terms(quick: Here) -> None:
-    puppet = Puppet()
-    with serving(puppet) as url:
+    script = ScriptedServer()
+    with serving(script) as url:
         arguments = ("device", "join", f"{url}/join/activity", "--yes")
         quick(*arguments).said()
-        puppet.memory.terms = make_task(privacy__epsilon=0.5).terms.text
+        script.memory.terms = make_task(privacy__epsilon=0.5).terms.text
         rejected = quick(*arguments)
     assert (rejected.code, rejected.out) == (1, "")
     assert "Run `crowdml device agree`" in rejected.err.splitlines()[-1]
@@ -535,7 +535,7 @@ def test_a_pause(quick: Here, owner: Here, server: Process) -> None:
 
 
 def test_nobody_answers(quick: Here) -> None:
-    with serving(Puppet()) as url:
+    with serving(ScriptedServer()) as url:
         quick("device", "join", f"{url}/join/activity", "--yes").said()
     ran = quick("device", "run", "--source", "-", "--wait", 0.1, typed=4 * ROW)
     assert ran.said(5).splitlines() == [
@@ -640,12 +640,12 @@ def test_leaving(joined: Here, owner: Here, server: Process) -> None:
 
 
 def test_terms_that_changed(quick: Here) -> None:
-    puppet = Puppet()
-    puppet.model = (200, {}, msgspec.json.encode(puppet.memory.checkout("").checkout))
-    with serving(puppet) as url:
+    script = ScriptedServer()
+    script.model = (200, {}, msgspec.json.encode(script.memory.checkout("").checkout))
+    with serving(script) as url:
         quick("device", "join", f"{url}/join/activity", "--yes").said()
         quick("device", "limits", "--per-sample", 5, "--per-device", 50).said()
-        puppet.memory.terms = make_task(privacy__epsilon=5.0).terms.text
+        script.memory.terms = make_task(privacy__epsilon=5.0).terms.text
         ran = quick("device", "run", "--source", "-", typed=3 * ROW).said(7)
         assert "stopped because the terms changed: 3 samples wait on this device" in ran
         assert "To go on: `crowdml device agree`, then" in ran
@@ -665,14 +665,14 @@ def test_terms_that_change_while_they_are_read(
     quick: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Check a server that changes the terms after it has shown them."""
-    puppet, text = Puppet(), make_task(privacy__epsilon=0.5).terms.text
-    with serving(puppet) as url:
+    script, text = ScriptedServer(), make_task(privacy__epsilon=0.5).terms.text
+    with serving(script) as url:
         quick("device", "join", f"{url}/join/activity", "--yes").said()
         before = _pinned(quick)
-        puppet.memory.terms = text
+        script.memory.terms = text
 
         def confirm(question: str, **options: Any) -> bool:
-            puppet.memory.terms = make_task(privacy__epsilon=50.0).terms.text
+            script.memory.terms = make_task(privacy__epsilon=50.0).terms.text
             return True
 
         monkeypatch.setattr(typer, "confirm", confirm)
@@ -681,7 +681,7 @@ def test_terms_that_change_while_they_are_read(
         assert f"terms {terms_hash(text)}" in rejected.err, "the hash of what was shown is shown"
         assert f"the terms shown were {terms_hash(text)}" in rejected.err
         assert _pinned(quick) == before
-        puppet.memory.terms = text
+        script.memory.terms = text
         assert (
             "Read them before joining"
             in quick("device", "join", f"{url}/join/activity", "--file", "another").err

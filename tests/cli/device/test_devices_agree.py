@@ -11,7 +11,7 @@ from crowdml.demo import free_port
 from crowdml.device import DeviceStore
 from crowdml.protocol import terms_hash
 from tests.cli.command import Here, Ran
-from tests.one_file_device.alone import Alone, AloneHere
+from tests.one_file_device.program import OneFileInProcess, OneFileProgram
 from tests.support.full_disk import full_disk
 from tests.support.servers import Process, Wire, create, eventually, make_directed
 
@@ -45,10 +45,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 @pytest.fixture(params=["crowdml", "device.py"])
 def device(request: pytest.FixtureRequest, quick: Here, tmp_path: Path) -> Run:
     """Run a command of one of the two, on one file in the test's folder."""
-    alone = AloneHere(tmp_path)
+    program = OneFileInProcess(tmp_path)
 
     def one_file(*arguments: str) -> Ran:
-        ran = alone.run(*arguments)
+        ran = program.run(*arguments)
         return Ran(ran.returncode, ran.stdout, ran.stderr)
 
     return one_file if request.param == "device.py" else lambda *a: quick("device", *a)
@@ -91,8 +91,8 @@ def _has(wire: Wire, terms_sha256: str) -> bool:
 
 
 def _token(folder: Path) -> str:
-    if Alone(folder).file.exists():
-        return str(Alone(folder).state["token"])
+    if OneFileProgram(folder).file.exists():
+        return str(OneFileProgram(folder).state["token"])
     with closing(DeviceStore(folder / "data" / "crowdml" / "thrice.device")) as store:
         assert store.identity is not None
         return store.identity.token

@@ -21,9 +21,9 @@ SUMMARY = {
 
 
 def test_the_life_of_a_task(crowdml: Command, quick: Here) -> None:
-    starter = _filled_in(quick("task", "new", "steps").said())
-    (crowdml.folder / "steps.toml").write_text(starter)
-    hash_ = terms_hash(Task.from_toml(starter).terms.text)
+    task_text = _filled_in(quick("task", "new", "steps").said())
+    (crowdml.folder / "steps.toml").write_text(task_text)
+    hash_ = terms_hash(Task.from_toml(task_text).terms.text)
     assert crowdml("task", "create", "steps.toml").said() == (
         f"created steps; its terms have the hash {hash_}\n"
         "phones cannot take part: the task has no [features.sensor]\n"
@@ -84,18 +84,18 @@ def test_a_task_that_ended_by_itself_is_reopened(quick: Here) -> None:
     assert quick("task", "show", "walks", "--json").json()["state"] == "running"
 
 
-def _filled_in(starter: str) -> str:
-    return starter.replace('"Say ', '"We say ')
+def _filled_in(task_text: str) -> str:
+    return task_text.replace('"Say ', '"We say ')
 
 
 @pytest.mark.parametrize(
     "field", ["objective", "owner", "contact", "purpose", "sensors", "description"]
 )
 def test_the_templates_sentences_are_rejected(quick: Here, tmp_path: Path, field: str) -> None:
-    starter = quick("task", "new").said()
-    kept = next(line for line in starter.splitlines() if line.startswith(f"{field} = "))
+    task_text = quick("task", "new").said()
+    kept = next(line for line in task_text.splitlines() if line.startswith(f"{field} = "))
     for text in (kept, kept[:-1] + ' More."'):
-        changed = _filled_in(starter).replace(_filled_in(kept), text)
+        changed = _filled_in(task_text).replace(_filled_in(kept), text)
         (tmp_path / "task.toml").write_text(changed)
         sentence = quick("task", "create", "task.toml").error()
         assert f"{field} must be your own words, found the template's 'Say " in sentence

@@ -39,7 +39,7 @@ from crowdml.errors import InvalidSample
 from crowdml.protocol import State
 from experiments.sources.apps import START, PhyphoxApp, record
 from tests.device.fakes import MemoryTransport, join
-from tests.device.puppet import Puppet, serving
+from tests.device.scripted_server import ScriptedServer, serving
 from tests.device.sources.test_apps import (
     annotation,
     labels_in,
@@ -259,9 +259,9 @@ def test_addresses_as_texts_have_no_secret() -> None:
 
 @pytest.mark.parametrize("where", ["http://ann:SECRET@127.0.0.1:{}", "http://127.0.0.1:{}/SECRET"])
 def test_how_to_go_on_has_all_options_and_no_secret(tmp_path: Path, where: str) -> None:
-    puppet, file, port = Puppet(), tmp_path / "device", free_port()
-    puppet.memory = task_of(collection__batch=3, collection__buffer=6)
-    with serving(puppet) as root:
+    script, file, port = ScriptedServer(), tmp_path / "device", free_port()
+    script.memory = task_of(collection__batch=3, collection__buffer=6)
+    with serving(script) as root:
         Device.join(root, "activity", file=file, accept_no_privacy=True).close()
     command = [sys.executable, "-m", "crowdml", "device", "run", "--file", str(file), "--yes"]
     command += ["--source", where.format(port), "--format", "sensor-logger", "--every", "0.6"]

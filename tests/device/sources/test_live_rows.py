@@ -41,8 +41,8 @@ from experiments.sources.apps import (
     termux_session,
 )
 from tests.device.fakes import MemoryTransport, join
-from tests.device.puppet import Puppet, serving
-from tests.one_file_device.alone import Alone
+from tests.device.scripted_server import ScriptedServer, serving
+from tests.one_file_device.program import OneFileProgram
 from tests.support.brokers import broker_in
 from tests.support.servers import PATIENCE, make_directed, make_task
 
@@ -295,12 +295,12 @@ def text_of_termux() -> str:
 
 
 @pytest.fixture
-def server() -> Iterator[tuple[Puppet, str]]:
-    puppet = Puppet()
-    puppet.memory = MemoryTransport(task_of(1.0, make_directed, collection__checkins=3))
-    puppet.model = 200, {}, msgspec.json.encode(puppet.memory.checkout("t").checkout)
-    with serving(puppet) as root:
-        yield puppet, root
+def server() -> Iterator[tuple[ScriptedServer, str]]:
+    script = ScriptedServer()
+    script.memory = MemoryTransport(task_of(1.0, make_directed, collection__checkins=3))
+    script.model = 200, {}, msgspec.json.encode(script.memory.checkout("t").checkout)
+    with serving(script) as root:
+        yield script, root
 
 
 def crowdml(file: Path, *options: str) -> "subprocess.Popen[str]":
@@ -312,8 +312,8 @@ def crowdml(file: Path, *options: str) -> "subprocess.Popen[str]":
     )  # fmt: skip
 
 
-def test_the_command_stops_with_exit_code_8(server: tuple[Puppet, str], tmp_path: Path) -> None:
-    puppet, root = server
+def test_the_command_exits_with_code_8(server: tuple[ScriptedServer, str], tmp_path: Path) -> None:
+    script, root = server
     file, port = tmp_path / "device", free_port()
     Device.join(root, "activity", file=file, accept_no_privacy=True).close()
     address = f"http://127.0.0.1:{port}"
@@ -331,31 +331,31 @@ def test_the_command_stops_with_exit_code_8(server: tuple[Puppet, str], tmp_path
         assert (status, said) == (499, DOUBT)
         _, err = running.communicate(timeout=PATIENCE)
     assert (running.returncode, err.splitlines()[-1]) == (8, f"crowdml: {DOUBT}")
-    assert puppet.checkins == []
+    assert script.checkins == []
 
 
 @pytest.mark.parametrize("yes", [False, True])
 def test_both_devices_on_a_phone_stop_alike(
-    server: tuple[Puppet, str], tmp_path: Path, yes: bool
+    server: tuple[ScriptedServer, str], tmp_path: Path, yes: bool
 ) -> None:
     """Write readings slowly: those of termux-sensor have no times of their own."""
-    puppet, root = server
-    alone, file = Alone(tmp_path), tmp_path / "device"
-    assert alone.join(f"{root}/join/activity").returncode == 0
+    script, root = server
+    program, file = OneFileProgram(tmp_path), tmp_path / "device"
+    assert program.join(f"{root}/join/activity").returncode == 0
     Device.join(root, "activity", file=file, accept_no_privacy=True).close()
     options = ["--source", "-", "--format", "termux", "--label", "Walking", *["--yes"] * yes]
     for both in (0, 1):
-        puppet.checkins.clear()
-        with crowdml(file, *options) if both else alone.launch("run", *options) as running:
+        script.checkins.clear()
+        with crowdml(file, *options) if both else program.launch("run", *options) as running:
             assert running.stdin
-            err = feed_slowly(running, text_of_termux(), lambda: bool(puppet.checkins))
+            err = feed_slowly(running, text_of_termux(), lambda: bool(script.checkins))
         if yes:
-            assert puppet.checkins
+            assert script.checkins
             assert "4 of the first 4 rows cannot be in the task's units" in err
         else:
             assert running.returncode == 8, err
             assert err.splitlines()[-1].removeprefix("crowdml: ") == DOUBT
-            assert puppet.checkins == []
+            assert script.checkins == []
 
 
 def feed_slowly(running: "subprocess.Popen[str]", text: str, done: Callable[[], bool]) -> str:
@@ -377,11 +377,11 @@ def feed_slowly(running: "subprocess.Popen[str]", text: str, done: Callable[[], 
 
 
 def test_the_one_file_device_looks_at_rows_of_earlier_runs(
-    server: tuple[Puppet, str], tmp_path: Path
+    server: tuple[ScriptedServer, str], tmp_path: Path
 ) -> None:
     _, root = server
-    alone = Alone(tmp_path)
-    assert alone.join(f"{root}/join/activity").returncode == 0
+    program = OneFileProgram(tmp_path)
+    assert program.join(f"{root}/join/activity").returncode == 0
     now = [0.0]
 
     def lines(first: int, last: int) -> Iterator[str]:
@@ -392,17 +392,17 @@ def test_the_one_file_device_looks_at_rows_of_earlier_runs(
             yield from text.splitlines(keepends=True)
 
     def sense(first: int, last: int, yes: bool = False) -> None:
-        device = standalone.Device(standalone.Memory(str(alone.file)))
+        device = standalone.Device(standalone.Memory(str(program.file)))
         device.set_label("Walking")
         device.sense(lines(first, last), 0.0, yes, clock=lambda: now[0])
 
     sense(0, 80)
-    assert 0 < alone.buffered < BATCH
-    assert len(alone.state["first"]) == alone.buffered
+    assert 0 < program.buffered < BATCH
+    assert len(program.state["first"]) == program.buffered
     with pytest.raises(standalone.Problem) as found:
         sense(80, 400)
     assert (str(found.value), found.value.kind) == (DOUBT, "rows")
-    assert (alone.buffered, alone.state["first"]) == (0, [])
+    assert (program.buffered, program.state["first"]) == (0, [])
 
 
 def test_messages_agree() -> None:

@@ -23,7 +23,7 @@ from crowdml.server import Settings, Store
 from crowdml.server.http.public_address import PublicAddress
 from crowdml.server.service.service import Service
 from crowdml.server.throttle import Throttle
-from tests.portal.calling import call
+from tests.portal.call_app import call
 from tests.support.servers import make_task
 
 FORM = urlencode({"name": "ana", "password": "wrong word"}).encode()

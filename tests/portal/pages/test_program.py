@@ -13,7 +13,7 @@ import pytest
 
 from crowdml.portal.pages.program import program_files, served_files
 from tests.docs.pages import ROOT
-from tests.one_file_device.alone import PROGRAM, Alone, line
+from tests.one_file_device.program import PROGRAM, OneFileProgram, line
 from tests.support.servers import Portal, create, make_directed, make_task
 
 SENSED: dict[str, Any] = {"features__sensor.kind": "motion"}
@@ -70,8 +70,8 @@ def test_it_is_served_as_it_is(portal: Portal) -> None:
 
 
 def test_the_commands_of_the_join_page(portal: Portal, tmp_path: Path) -> None:
-    alone = Alone(tmp_path)
-    alone.source.write_text("".join(line([k / 4, 0.5, 0, 0], "walk") for k in range(3)))
+    program = OneFileProgram(tmp_path)
+    program.source.write_text("".join(line([k / 4, 0.5, 0, 0], "walk") for k in range(3)))
     ran = run(tmp_path, commands(portal))
     assert ran.returncode == 3, ran.stderr
     assert ran.stdout.endswith("all check-ins that you agreed to are made. Thank you.\n")

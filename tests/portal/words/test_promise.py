@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from crowdml.protocol import Task
-from tests.portal.stating import TASKS, Stating, chip, stating
+from tests.portal.promise_statements import TASKS, Stating, chip, stating
 
 EVERY = pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 

@@ -37,7 +37,7 @@ from crowdml.privacy.choice import COIN
 from crowdml.privacy.direction import codebook
 from crowdml.privacy.direction.channel import FIELDS, FINE
 from crowdml.types import Array
-from tests.privacy.pseudo import Pseudo
+from tests.privacy.seeded_chance import Pseudo
 
 TERMS = "5e" * 32
 EACH = Roles(evaluators=0.3, counters=0.3)

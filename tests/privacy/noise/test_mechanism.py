@@ -28,9 +28,9 @@ from crowdml.privacy import (
 )
 from crowdml.types import Array, Ints
 from tests.privacy import law as definition
-from tests.privacy.given import Given
-from tests.privacy.pseudo import Pseudo
-from tests.privacy.spy import Spy
+from tests.privacy.given_minibatch import Given
+from tests.privacy.recording_chance import Spy
+from tests.privacy.seeded_chance import Pseudo
 
 SIZE = 6
 PLACE = CheckinKey("00" * 32, "ana", 1)

@@ -5,8 +5,8 @@ import pytest
 
 from crowdml.privacy import GAUSSIAN, LAPLACE, CheckinKey, Law, Loss, NoiseLevels, NoiseMechanism
 from crowdml.privacy.shown.payload import WatchedMinibatch
-from tests.privacy.given import Given
-from tests.privacy.pseudo import Pseudo
+from tests.privacy.given_minibatch import Given
+from tests.privacy.seeded_chance import Pseudo
 
 PLACE = CheckinKey("00" * 32, "ana", 1)
 LAW = pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN], ids=lambda law: law.name)

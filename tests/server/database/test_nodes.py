@@ -12,7 +12,7 @@ from crowdml.server import Store
 from crowdml.server.database.log import DROPPED_PAYLOAD
 from crowdml.server.log.decision import Arrival
 from crowdml.server.log.learner import Learner
-from tests.server.learning import arrivals, assert_same, changed, enlist, replayed
+from tests.server.learners import arrivals, assert_same, changed, enlist, replayed
 from tests.support.servers import make_directed, make_task
 
 TASKS = {"laplace": make_task(), "direction": make_directed(collection__checkins=30)}

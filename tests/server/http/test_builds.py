@@ -10,7 +10,7 @@ from crowdml.learnt import LearntModel, write_model
 from crowdml.server import Store
 from crowdml.server.http import builds as module
 from crowdml.server.http.builds import Exports, SharedBuilds
-from tests.server.learning import arrivals, new_learner
+from tests.server.learners import arrivals, new_learner
 from tests.support.servers import PATIENCE, make_task
 
 

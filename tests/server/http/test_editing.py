@@ -10,7 +10,7 @@ from crowdml.errors import InvalidInput, InvalidTask, Rejected
 from crowdml.protocol import CheckinAnswer, Task
 from crowdml.server import Store
 from crowdml.server.log.learner import Learner
-from tests.server.learning import arrivals, assert_same, enlist, replayed
+from tests.server.learners import arrivals, assert_same, enlist, replayed
 from tests.support.servers import PATIENCE, Process, Start, make_directed, problem_kind
 
 TASK = make_directed(optimizer__c=None, stop__updates=1000)

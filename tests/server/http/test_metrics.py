@@ -15,7 +15,7 @@ from crowdml.server import Store
 from crowdml.server.database.nodes import MetricValue, NodeRow
 from crowdml.server.http.metrics import FAMILIES, metrics
 from crowdml.server.http.metrics_access import may_read_metrics
-from tests.server.scraping import Series, nodes, scrape, total
+from tests.server.metrics_of_nodes import Series, nodes, scrape, total
 from tests.support.servers import (
     Start,
     Wire,

@@ -18,8 +18,8 @@ from crowdml.server.database.log_entry import LogEntry
 from crowdml.server.log.device_shares import COUNTED_SECONDS, DeviceShares
 from crowdml.server.log.fold import Fold
 from crowdml.simulation.datasets import load_activity
-from tests.privacy.pseudo import Pseudo
-from tests.server.learning import arrivals, assert_same, new_learner, reopened
+from tests.privacy.seeded_chance import Pseudo
+from tests.server.learners import arrivals, assert_same, new_learner, reopened
 from tests.support.servers import make_directed, make_task
 
 SENSED: dict[str, Any] = {

@@ -11,7 +11,7 @@ import pytest
 from crowdml.protocol import Task, terms_hash
 from crowdml.server.log.active_devices import ActiveDevices
 from crowdml.server.log.fold import Fold
-from tests.server.learning import entry
+from tests.server.learners import entry
 from tests.support.servers import make_directed, make_task
 
 

@@ -12,8 +12,8 @@ from crowdml.privacy import NoiseMechanism
 from crowdml.protocol import State, Task
 from crowdml.server import Store
 from crowdml.server.log.decision import Arrival
-from tests.server.answering import miscounting
-from tests.server.learning import changed, new_learner, noisy, reopened
+from tests.server.known_crowds import miscounting
+from tests.server.learners import changed, new_learner, noisy, reopened
 from tests.support.servers import make_task
 
 BATCH = 52

@@ -18,8 +18,8 @@ from crowdml.server import Store
 from crowdml.server.log.checkin_rules import CheckinRules
 from crowdml.server.log.learner import Learner
 from crowdml.server.results.task_view import current_statistics
-from tests.server.answering import miscounting, responding
-from tests.server.learning import arrivals, changed, new_learner, noisy, reopened
+from tests.server.known_crowds import miscounting, responding
+from tests.server.learners import arrivals, changed, new_learner, noisy, reopened
 from tests.support.checkins import DirectionCheckin
 from tests.support.servers import make_directed, make_task
 

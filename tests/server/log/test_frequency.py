@@ -12,7 +12,7 @@ from crowdml.server import Store
 from crowdml.server.database.log_entry import this_minute
 from crowdml.server.log.frequency import Frequency
 from crowdml.server.throttle import BURST
-from tests.server.learning import arrivals, new_learner, reopened
+from tests.server.learners import arrivals, new_learner, reopened
 from tests.support.servers import Start, checkin, enrol, make_task, problem_kind
 
 PACE = 5

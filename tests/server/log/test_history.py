@@ -21,7 +21,7 @@ from crowdml.server.log.history import (
     error_is_due,
 )
 from crowdml.server.log.learner import Learner
-from tests.server.learning import enlist, entry, replayed
+from tests.server.learners import enlist, entry, replayed
 from tests.support.servers import make_directed, make_task
 
 

@@ -17,7 +17,7 @@ from crowdml.server.database.log_entry import LogEntry
 from crowdml.server.log.decision import Arrival
 from crowdml.server.log.fold import Fold
 from crowdml.types import Array
-from tests.server.learning import message, new_learner
+from tests.server.learners import message, new_learner
 from tests.support.servers import make_directed
 
 LONGEST = 8**0.5

@@ -22,7 +22,7 @@ from crowdml.server.log.fold import Fold
 from crowdml.server.log.learner import Learner
 from crowdml.server.results.export import learnt_model
 from crowdml.server.results.task_view import current_statistics
-from tests.server.learning import (
+from tests.server.learners import (
     arrivals,
     assert_same,
     new_learner,

@@ -15,7 +15,7 @@ from crowdml.server.database.store import DeviceRow
 from crowdml.server.log.learner import Learner
 from crowdml.server.results.task_view import crowded_joins
 from crowdml.server.throttle import BURST
-from tests.server.learning import arrivals, changed, reopened
+from tests.server.learners import arrivals, changed, reopened
 from tests.support.servers import make_task
 
 ADDRESS = "203.0.113.5"

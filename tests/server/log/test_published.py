@@ -13,7 +13,7 @@ from crowdml.server import Store
 from crowdml.server.database.log_entry import LogEntry
 from crowdml.server.database.owner_settings import OwnerSettings
 from crowdml.server.log.fold import Fold
-from tests.server.learning import arrivals, changed, new_learner
+from tests.server.learners import arrivals, changed, new_learner
 from tests.support.servers import Process, Start, checkin, enrol, make_task
 
 READERS = 2

@@ -15,7 +15,7 @@ from crowdml.server import Store
 from crowdml.server.log.fold import Fold
 from crowdml.server.log.history import MOST_MINUTES, MinuteCounts
 from crowdml.server.log.published import Published
-from tests.server.learning import arrivals, entry, new_learner
+from tests.server.learners import arrivals, entry, new_learner
 from tests.support.servers import PATIENCE, Portal, checkin, create, enrol, make_directed, make_task
 
 API = "/v1/tasks/activity"

@@ -10,8 +10,8 @@ from crowdml.protocol import CheckinAnswer, State, Task
 from crowdml.server import Store
 from crowdml.server.log.decision import Arrival
 from crowdml.server.log.learner import Learner
-from tests.server.answering import miscounting
-from tests.server.learning import arrivals, assert_same, changed, new_learner, reopened
+from tests.server.known_crowds import miscounting
+from tests.server.learners import arrivals, assert_same, changed, new_learner, reopened
 from tests.support.servers import make_task
 
 

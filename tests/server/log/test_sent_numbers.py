@@ -17,7 +17,7 @@ from crowdml.server.database.log import SEEN_QUERY
 from crowdml.server.log.checkin_rules import CheckinRules
 from crowdml.server.log.decision import Arrival
 from crowdml.server.log.learner import Learner
-from tests.server.learning import (
+from tests.server.learners import (
     arrivals,
     assert_same,
     changed,

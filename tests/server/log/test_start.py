@@ -15,7 +15,7 @@ from crowdml.server.log.fold import Fold
 from crowdml.server.results.card import model_card
 from crowdml.server.results.export import learnt_model
 from tests.protocol.starts import make_start
-from tests.server.learning import arrivals, assert_same, new_learner, reopened, replayed
+from tests.server.learners import arrivals, assert_same, new_learner, reopened, replayed
 from tests.support.servers import make_directed, make_task
 
 MAKE: list[Callable[..., Task]] = [

@@ -14,8 +14,8 @@ from crowdml.protocol import Estimate, Task
 from crowdml.server import Store
 from crowdml.server.log.decision import Arrival
 from crowdml.server.results.task_view import current_statistics
-from tests.server.answering import responding
-from tests.server.learning import arrivals, changed, ingest_now, new_learner, reopened
+from tests.server.known_crowds import responding
+from tests.server.learners import arrivals, changed, ingest_now, new_learner, reopened
 from tests.support.checkins import DirectionCheckin, NoiseCheckin
 from tests.support.servers import make_directed, make_task
 

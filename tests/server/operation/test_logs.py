@@ -9,7 +9,7 @@ import pytest
 from crowdml.server import Store
 from crowdml.server.operation.logs import JsonFormatter, TextFormatter
 from crowdml.server.service.heartbeat import Heartbeat
-from tests.server.scraping import BEAT
+from tests.server.metrics_of_nodes import BEAT
 from tests.support.servers import Process, Start, checkin, enrolled, eventually, make_task
 
 CHECKINS = "/v1/tasks/activity/checkins"

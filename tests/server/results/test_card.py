@@ -12,8 +12,8 @@ from crowdml.server import Store
 from crowdml.server.log.learner import Learner
 from crowdml.server.results.card import model_card
 from crowdml.server.results.task_view import current_statistics
-from tests.server.answering import people
-from tests.server.learning import arrivals, ingest_now, new_learner
+from tests.server.known_crowds import people
+from tests.server.learners import arrivals, ingest_now, new_learner
 from tests.support.servers import make_directed, make_task
 
 NUMBER: dict[str, Any] = {

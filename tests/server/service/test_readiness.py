@@ -13,7 +13,7 @@ from sqlalchemy.exc import OperationalError
 
 from crowdml.server import Store
 from crowdml.server.service.heartbeat import HUNG_SECONDS, Heartbeat, reason_of
-from tests.server.scraping import BEAT, nodes, scrape, total
+from tests.server.metrics_of_nodes import BEAT, nodes, scrape, total
 from tests.support.postgres import running_postgres
 from tests.support.servers import Start, Wire, checkin, enrol, eventually, make_task, problem_kind
 

@@ -1,4 +1,4 @@
-"""Run the one-file device, and kill it after a step: `python dying.py STEP PROGRAM ARGUMENTS…`."""
+"""Run the one-file device, and kill it after a step, with `STEP PROGRAM ARGUMENTS…`."""
 
 import importlib.util
 import os

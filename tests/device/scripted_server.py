@@ -23,7 +23,7 @@ class Script(Protocol):
         """Return the answer to a request; None cuts the connection."""
 
 
-class Puppet:
+class ScriptedServer:
     """Answer as a test has written, and remember what was posted."""
 
     def __init__(self) -> None:
@@ -46,11 +46,11 @@ class Puppet:
 
 
 @contextmanager
-def serving(puppet: Script, tls: Callable[[], ssl.SSLContext] | None = None) -> Iterator[str]:
+def serving(script: Script, tls: Callable[[], ssl.SSLContext] | None = None) -> Iterator[str]:
     """Serve a script's answers on this machine.
 
     Args:
-        puppet: The script.
+        script: What to answer.
         tls: Asked for each connection, so that a test can change the server's certificate.
     """
 
@@ -76,7 +76,7 @@ def serving(puppet: Script, tls: Callable[[], ssl.SSLContext] | None = None) -> 
 
         def handle_any(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            said = puppet.answer(self.command, self.path, body)
+            said = script.answer(self.command, self.path, body)
             if said is None:
                 self.close_connection = True
                 return

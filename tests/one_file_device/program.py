@@ -24,7 +24,7 @@ def line(x: Iterable[float], y: object) -> str:
 
 
 @dataclass
-class Alone:
+class OneFileProgram:
     """Act as somebody with the program and a folder.
 
     Args:
@@ -85,7 +85,7 @@ class Alone:
         return int(count)
 
 
-class AloneHere(Alone):
+class OneFileInProcess(OneFileProgram):
     """Run the same program in this process, as starting Python takes most of its time.
 
     A run that reads samples from standard input needs a process, because it opens descriptor 0.

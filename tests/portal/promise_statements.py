@@ -1,6 +1,6 @@
 """Every place that states a promise, for twelve sets of terms.
 
-`python -m tests.portal.stating` prints what each of them states, as a table.
+`python -m tests.portal.promise_statements` prints what each of them states, as a table.
 """
 
 import json
@@ -24,7 +24,7 @@ from crowdml.server import Store
 from crowdml.server.database.store import DeviceRow
 from crowdml.server.results.card import model_card
 from tests.portal.owner_browser import Portal
-from tests.server.learning import arrivals, new_learner
+from tests.server.learners import arrivals, new_learner
 from tests.support.servers import create, make_task
 
 MOTION: dict[str, Any] = {"features__count": 33, "features__sensor.kind": "motion"}

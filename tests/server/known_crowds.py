@@ -9,7 +9,7 @@ from crowdml.privacy import CheckinKey, DirectionMechanism, NoiseMechanism, Role
 from crowdml.protocol import Task
 from crowdml.server.database.store import DeviceRow
 from crowdml.server.log.decision import Arrival
-from tests.server.learning import message, noisy
+from tests.server.learners import message, noisy
 from tests.support.checkins import DirectionCheckin
 
 
