@@ -40,8 +40,8 @@
 #define CLIP 2.0f
 #define RADIUS 1e6f
 #define LONGEST 1e30f /* longer than any gradient */
-#define REMEMBERED 200
-#define ROW ((REMEMBERED + LANES - 1) / LANES * LANES + LANES)
+#define REMEMBERED_LENGTHS 200
+#define ROW ((REMEMBERED_LENGTHS + LANES - 1) / LANES * LANES + LANES)
 #if CLASSES > LANES
 #error "one vector holds the scores of a sample: CLASSES must be at most 16"
 #endif
@@ -349,13 +349,13 @@ static inline float add_noise(float *g, float scale, Streams *streams) {
 /* The last lengths: as a ring, and ascending between numbers below and above all of them, in two
  * rows that take turns. */
 typedef struct {
-    float first, newest[REMEMBERED], ordered[2][ROW];
+    float first, newest[REMEMBERED_LENGTHS], ordered[2][ROW];
     long seen;
 } Usual;
 
 static Usual usual_from(float first) {
     Usual usual = {.first = first};
-    for (int i = 0; i < REMEMBERED; i++)
+    for (int i = 0; i < REMEMBERED_LENGTHS; i++)
         usual.newest[i] = LONGEST;
     for (int i = 0; i < 2 * ROW; i++)
         usual.ordered[i / ROW][i % ROW] = i % ROW ? LONGEST : -1.0f;
@@ -364,11 +364,11 @@ static Usual usual_from(float first) {
 
 /* By how much a gradient of this length is shortened: to 1.5 times what nine of ten were. */
 static inline float shortening(Usual *usual, float length) {
-    long known = usual->seen < REMEMBERED ? usual->seen : REMEMBERED;
+    long known = usual->seen < REMEMBERED_LENGTHS ? usual->seen : REMEMBERED_LENGTHS;
     const float *now = usual->ordered[usual->seen % 2];
     float *after = usual->ordered[(usual->seen + 1) % 2];
     float limit = known < 10 ? usual->first : 1.5f * now[1 + (int)(0.9 * (known - 1))];
-    float *place = &usual->newest[usual->seen++ % REMEMBERED], oldest = *place;
+    float *place = &usual->newest[usual->seen++ % REMEMBERED_LENGTHS], oldest = *place;
     *place = length;
     for (int at = 1; at < ROW - LANES; at += LANES) {
         Floats own = load(now + at), before = load(now + at - 1);

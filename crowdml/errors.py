@@ -23,7 +23,7 @@ is the same sentence for any language.
 from dataclasses import dataclass
 from typing import Any
 
-from crowdml.phrase import Phrase, PlainText, Value, joined
+from crowdml.phrase import Phrase, PlainText, Value, join_phrases
 
 __all__ = [
     "CrowdmlError",
@@ -111,7 +111,7 @@ class Mistake:
             said = Phrase(
                 "{field} {rule}, found {found}.", field=name, rule=self.rule, found=self.found
             )
-        return joined([said, self.remedy], " ") if self.remedy else said
+        return join_phrases([said, self.remedy], " ") if self.remedy else said
 
 
 class InvalidTask(InvalidInput):
@@ -125,8 +125,8 @@ class InvalidTask(InvalidInput):
     def __init__(self, *mistakes: Mistake, start: str = ""):
         phrases = [mistake.about(mistake.field) for mistake in mistakes]
         if start:
-            phrases = [joined([start, phrase], "") for phrase in phrases]
-        super().__init__(joined(phrases, "\n"))
+            phrases = [join_phrases([start, phrase], "") for phrase in phrases]
+        super().__init__(join_phrases(phrases, "\n"))
         self.mistakes = mistakes
         self._lines = tuple(map(str, phrases))
 

@@ -1730,9 +1730,9 @@ class Device:
                 raise
             if problem.kind == "repeated-number":
                 record.claim(key, number + 1, f"{checkin}-copy", self.terms.epsilon)
-                self.memory.end_if_overtaken(outbox, f"refused, {problem.kind}")
+                self.memory.end_if_overtaken(outbox, f"rejected: {problem.kind}")
                 raise Problem(COPIED, "copied") from problem
-            said, version, rejection = f"refused, {problem.kind}", None, problem
+            said, version, rejection = f"rejected: {problem.kind}", None, problem
         with self.memory.change(self.name) as state:
             if state["outbox"] == outbox:
                 state["outbox"], state["ledger"][-1]["answer"] = None, said

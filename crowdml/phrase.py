@@ -15,7 +15,7 @@ __all__ = [
     "Phrase",
     "PlainText",
     "Value",
-    "joined",
+    "join_phrases",
     "read_phrase",
     "written",
 ]
@@ -137,10 +137,10 @@ class PlainText(Phrase):
         return self.template
 
 
-def joined(parts: Iterable[Value], separator: str) -> Phrase:
+def join_phrases(parts: Iterable[Value], separator: str) -> Phrase:
     """Write phrases one after the other. The template has no words, so no language needs it.
 
-    >>> str(joined([Phrase("{n} samples", n=1200), "sent"], "; "))
+    >>> str(join_phrases([Phrase("{n} samples", n=1200), "sent"], "; "))
     '1,200 samples; sent'
     """
     values = {f"part{place}": part for place, part in enumerate(parts, 1)}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crowdml.errors import CrowdmlError, InvalidInput, InvalidTask, Mistake, Rejected
-from crowdml.phrase import Language, Number, Phrase, PlainText, Value, joined, read_phrase
+from crowdml.phrase import Language, Number, Phrase, PlainText, Value, join_phrases, read_phrase
 
 NAMES = st.sampled_from(["a", "b", "found", "part1"])
 TEXTS = st.text(max_size=20)
@@ -87,7 +87,7 @@ def test_the_words_for_a_number_are_those_of_the_language(n: Value, said: str) -
 
 
 def test_braces_in_values_are_kept() -> None:
-    assert str(joined(["{a}", PlainText("{b}")], " ")) == "{a} {b}"
+    assert str(join_phrases(["{a}", PlainText("{b}")], " ")) == "{a} {b}"
 
 
 @pytest.mark.parametrize("kind", [CrowdmlError, InvalidInput])

@@ -3,8 +3,8 @@
 Thousands of check-ins are made from each of two data sets, exactly as a device makes them: from
 samples as they are taken to the bodies of the messages. The event that separates the two data sets
 best gives a lower bound on the true ε. A bound above the claim proves a bug, except with a
-probability of `FALSE_ALARM` for the whole audit. A claim passes only if a device that hides nothing
-would have failed it.
+probability of `AUDIT_FALSE_ALARM` for the whole audit. A claim passes only if a device that hides
+nothing would have failed it.
 """
 
 import math
@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from crowdml.checks.lower_bounds import (
-    FALSE_ALARM,
+    AUDIT_FALSE_ALARM,
     Measure,
     concentrated,
     lower_bound,
@@ -91,7 +91,7 @@ class Audit:
 
     parts: Findings
     delta: float = 0.0
-    false_alarm: float = FALSE_ALARM
+    false_alarm: float = AUDIT_FALSE_ALARM
 
     @property
     def passed(self) -> bool:
@@ -129,7 +129,7 @@ def audit_mechanism(
     pairs = hardest_pairs(name, epsilon)
     retried = hardest_pairs(name, min(epsilon, RETRY_EPSILON))[:2] if program is None else []
     people = person_pairs(name, epsilon) if MECHANISMS[name].unit is not Unit.SAMPLE else []
-    share = FALSE_ALARM / (len(pairs) + len(retried) + bool(people))
+    share = AUDIT_FALSE_ALARM / (len(pairs) + len(retried) + bool(people))
     trials = trials or _trials_needed(name, pairs, share)
     done = 0
     total = len(pairs) * (trials // 2) * 2 + len(people) * (trials // 4) * 2
@@ -177,7 +177,7 @@ def audit_pair(
     trials: int,
     program: AuditedProgram,
     step: Callable[[int], None] = lambda drawn: None,
-    false_alarm: float = FALSE_ALARM,
+    false_alarm: float = AUDIT_FALSE_ALARM,
 ) -> Findings:
     """Audit many check-ins from the two data sets of a pair.
 
@@ -261,7 +261,7 @@ def _repeats(a: Ints, b: Ints) -> tuple[Array, Array]:
 
 
 def audit_retries(
-    pair: Pair, trials: int, program: AuditedProgram, false_alarm: float = FALSE_ALARM
+    pair: Pair, trials: int, program: AuditedProgram, false_alarm: float = AUDIT_FALSE_ALARM
 ) -> Findings:
     """Audit all messages of a check-in whose first answers were lost."""
     a, b = (_scores(pair, side) for side in program.transcripts(pair, trials, lambda drawn: None))
@@ -274,7 +274,7 @@ def audit_person(
     trials: int,
     program: AuditedProgram,
     step: Callable[[int], None] = lambda drawn: None,
-    false_alarm: float = FALSE_ALARM,
+    false_alarm: float = AUDIT_FALSE_ALARM,
 ) -> Findings:
     """Audit all check-ins of a person together, with everything about the person replaced.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from crowdml.types import Array, Ints
 
-FALSE_ALARM = 1e-9
+AUDIT_FALSE_ALARM = 1e-9
 """The probability that any bound of a whole audit is above the true value."""
 
 CHOOSING = 10
@@ -90,7 +90,7 @@ class ScoreEvent:
 
 
 def lower_bound(
-    a: Array, b: Array, measure: Measure = pure, false_alarm: float = FALSE_ALARM
+    a: Array, b: Array, measure: Measure = pure, false_alarm: float = AUDIT_FALSE_ALARM
 ) -> float:
     """Return the largest bound that two samples of a score prove.
 
@@ -110,7 +110,7 @@ def lower_bound(
     return max(0.0, *proved)
 
 
-def most_provable(n: int, measure: Measure = pure, false_alarm: float = FALSE_ALARM) -> float:
+def most_provable(n: int, measure: Measure = pure, false_alarm: float = AUDIT_FALSE_ALARM) -> float:
     """Return the largest bound that n scores of each side can prove.
 
     It is proved when all scores of one side show the event and none of the other. A device that
@@ -126,7 +126,9 @@ def most_provable(n: int, measure: Measure = pure, false_alarm: float = FALSE_AL
     return max(0.0, measure(math.exp(rate), -math.expm1(rate)))
 
 
-def scores_needed(claim: float, measure: Measure = pure, false_alarm: float = FALSE_ALARM) -> int:
+def scores_needed(
+    claim: float, measure: Measure = pure, false_alarm: float = AUDIT_FALSE_ALARM
+) -> int:
     """Return the least number of scores of each side with which a claim could fail.
 
     >>> [scores_needed(claim) for claim in (1.0, 4.0, 10.0)]
@@ -144,7 +146,7 @@ def scores_needed(claim: float, measure: Measure = pure, false_alarm: float = FA
 
 
 def lower_bound_of_numbers(
-    a: Ints, b: Ints, claimed: Array | None = None, false_alarm: float = FALSE_ALARM
+    a: Ints, b: Ints, claimed: Array | None = None, false_alarm: float = AUDIT_FALSE_ALARM
 ) -> float:
     """Return the largest ε that two samples of numbers 0, 1, … prove.
 
@@ -180,7 +182,7 @@ def _best_events(a: Array, b: Array, measure: Measure) -> list[ScoreEvent]:
         np.quantile(np.concatenate([a, b]), np.linspace(0.005, 0.995, 199), method="nearest")
     ).tolist()
     events: list[ScoreEvent] = []
-    for level, repeated in ((TENTATIVE, 1), (FALSE_ALARM, CHOOSING - 1)):
+    for level, repeated in ((TENTATIVE, 1), (AUDIT_FALSE_ALARM, CHOOSING - 1)):
 
         def proved(event: ScoreEvent, level: float = level, repeated: int = repeated) -> float:
             return event.proves(a, b, measure, level, repeated)

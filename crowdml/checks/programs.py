@@ -74,14 +74,14 @@ class PythonProgram:
         approval = agreement.approve(ledger, len(pair.sides[0]))
         chance = FirstAside(self.chance) if pair.terms.collection.heldout else self.chance
         rows = [pair.rows(side) for side in pair.sides]
-        payload: Transcripts = [], []
+        transcripts: Transcripts = [], []
         for _ in range(trials // 2):
-            for (x, y), bodies in zip(rows, payload, strict=True):
+            for (x, y), bodies in zip(rows, transcripts, strict=True):
                 checkin = agreement.write(approval, 0, parameters, x, y, ledger, chance)
                 assert checkin, "a full minibatch must be written."
                 bodies.append((checkin.body,))
             step(2)
-        return payload
+        return transcripts
 
 
 @dataclass(frozen=True)
@@ -99,18 +99,18 @@ class JavaScriptProgram:
             "sides": pair.sides,
             "trials": trials // 2,
         }
-        payload: Transcripts = [], []
+        transcripts: Transcripts = [], []
         with self._node() as node:
             assert node.stdin
             assert node.stdout
             node.stdin.write(json.dumps(asked).encode())
             node.stdin.close()
             for i, line in enumerate(node.stdout):
-                payload[i % 2].append((line.strip(),))
+                transcripts[i % 2].append((line.strip(),))
                 step(1)
-        if node.returncode or len(payload[1]) != trials // 2:
-            raise CrowdmlError(f"node stopped after {len(payload[1])} check-ins of each side.")
-        return payload
+        if node.returncode or len(transcripts[1]) != trials // 2:
+            raise CrowdmlError(f"node stopped after {len(transcripts[1])} check-ins of each side.")
+        return transcripts
 
     def _node(self) -> subprocess.Popen[bytes]:
         script = Path(__file__).with_name("audited.js")
@@ -144,13 +144,13 @@ class OneFileProgram:
         sides = [[(device["features"](terms, [x]), y) for x, y in side] for side in pair.sides]
         about = {"id": "0" * 22, "version": 0, "terms": terms.sha256, "number": pair.number}
         _compute_once(device, "codebook")
-        payload: Transcripts = [], []
+        transcripts: Transcripts = [], []
         for _ in range(trials // 2):
-            for samples, bodies in zip(sides, payload, strict=True):
+            for samples, bodies in zip(sides, transcripts, strict=True):
                 made = device["make_payload"](terms, key, list(pair.w), samples, role)
                 bodies.append((json.dumps({**about, **made}).encode(),))
             step(2)
-        return payload
+        return transcripts
 
 
 def _compute_once(device: dict[str, Any], name: str) -> None:
@@ -170,15 +170,15 @@ class WholeDevice:
     chance: Chance = field(default_factory=SystemChance)
 
     def transcripts(self, pair: Pair, trials: int, step: CountStep) -> Transcripts:
-        payload: Transcripts = [], []
+        transcripts: Transcripts = [], []
         with tempfile.TemporaryDirectory(dir=MEMORY) as folder, _quiet("crowdml.device"):
             # Devices in one folder would share a participant's account, so each has its own folder.
             for i in range(trials // 2):
-                for side, bodies in zip(pair.sides, payload, strict=True):
+                for side, bodies in zip(pair.sides, transcripts, strict=True):
                     own = Path(folder) / f"{i}-{side is pair.sides[0]}"
                     bodies.append(self._checkin(pair, side, own / "device"))
                 step(2)
-        return payload
+        return transcripts
 
     def _checkin(self, pair: Pair, side: Samples, file: Path) -> Transcript:
         server = LossyServer(pair)

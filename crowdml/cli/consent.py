@@ -53,8 +53,8 @@ def in_plain_words(terms: Terms, limits: Limits, sent: Iterable[Loss] = ()) -> l
         "all check-ins together. Then the device stops.",
         *(f"                   THIS TASK IS NOT PRIVATE. {why}" for why in warning),
         "How to stop:       Run `crowdml device leave` at any time. It erases the samples, the "
-        "ledger and the key on this machine. The file participant.account keeps the sum of what "
-        "you sent in all tasks, and what you sent stays part of the model.",
+        "ledger and the access code on this machine. The file participant.account keeps the sum "
+        "of what you sent in all tasks, and what you sent stays part of the model.",
     ]
 
 

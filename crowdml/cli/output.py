@@ -17,10 +17,10 @@ def print_lines(*lines: object, err: bool = False) -> None:
         print(visible(line), file=sys.stderr if err else sys.stdout, flush=True)
 
 
-def count_of(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
     """Write a number with its noun.
 
-    >>> count_of(1, "check-in"), count_of(2000, "check-in")
+    >>> counted(1, "check-in"), counted(2000, "check-in")
     ('1 check-in', '2,000 check-ins')
     """
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -23,10 +23,9 @@ from crowdml.protocol import Task, TomlValue, listed, recommended_fields, set_fi
 from crowdml.types import Array
 
 if TYPE_CHECKING:
-    from crowdml.simulation import Advice
-    from crowdml.simulation import PilotAdvice as OnPilot
+    from crowdml.simulation import Advice, PilotAdvice
 
-MOST_SHOWN = 8
+MOST_OPTIONS_SHOWN = 8
 TEXT_COLUMNS = ("mechanism", "for")
 MARK = "→"
 EXPLAINED = {
@@ -167,7 +166,7 @@ def plan(
 
 
 def _recommended(
-    advice: "Advice | OnPilot", task: Task, devices: int
+    advice: "Advice | PilotAdvice", task: Task, devices: int
 ) -> dict[str, TomlValue | None]:
     """Return the recommended fields; with a pilot, only ε, and the batch if it is too large."""
     from crowdml.simulation import EpsilonOption
@@ -243,7 +242,7 @@ def _show(advice: "Advice", source: str) -> None:
         for name in advice.recommended.summary
     ]
     table = Table(Column(""), *columns, box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    shown = advice.options[:MOST_SHOWN]
+    shown = advice.options[:MOST_OPTIONS_SHOWN]
     rest = [] if advice.recommended in shown else [advice.recommended]
     for option in [*shown, *rest]:
         best = option == advice.recommended
@@ -262,7 +261,7 @@ def _show(advice: "Advice", source: str) -> None:
         console.print(f"With the settings in the file: {advice.own_sentence}")
 
 
-def _show_pilot(advice: "OnPilot") -> None:
+def _show_pilot(advice: "PilotAdvice") -> None:
     console = Console()
     console.print(advice.sentence)
     columns = [

@@ -7,7 +7,7 @@ import numpy as np
 import typer
 
 from crowdml.cli.options import CSV, FINGERPRINT, INSECURE_HTTP, JSON, LABEL, source_name
-from crowdml.cli.output import count_of, print_json, print_lines
+from crowdml.cli.output import counted, print_json, print_lines
 from crowdml.device import load_model, read_prediction_rows
 from crowdml.device.sources import SampleForm
 from crowdml.errors import InvalidInput
@@ -59,7 +59,7 @@ def predict(
         print_json(msgspec.structs.asdict(learnt.about) | error | {"rows": rows})
     for what, value in error.items():
         print_lines(
-            f"{what} {value:.4g} over {count_of(len(known), 'line')} with an answer",
+            f"{what} {value:.4g} over {counted(len(known), 'line')} with an answer",
             err=True,
         )
 

@@ -12,7 +12,7 @@ import numpy as np
 from rich.console import Console
 
 from crowdml.demo.crowd import EpsilonsSpent, PlannedDevice, plan_devices, run_crowd
-from crowdml.demo.folder import prepare
+from crowdml.demo.folder import prepare_folder
 from crowdml.demo.launcher import ServerProcess
 from crowdml.demo.observer import Observer
 from crowdml.demo.pilot import ROWS_EACH, pilot_error, pilot_start
@@ -95,7 +95,7 @@ def run_demo(
     data = data.bounded(task.terms.mechanism().norm)
     _introduce(demo, task, data, console)
     members = plan_devices(dealt, data.x_train, data.y_train, demo.seconds, rng)
-    prepare(demo.folder)
+    prepare_folder(demo.folder)
     if start is not None:
         (demo.folder / f"{demo.task}.start.npz").write_bytes(write_start(start))
     with (

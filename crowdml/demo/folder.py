@@ -9,10 +9,10 @@ MARK = ".crowdml-demo"
 """The file that marks a folder made by a demo: only a marked folder may be erased."""
 
 
-def prepare(folder: Path) -> None:
+def prepare_folder(folder: Path) -> None:
     """Make an empty folder, marked as a demo's."""
     try:
-        clean(folder)
+        erase_demo(folder)
         folder.mkdir(parents=True)
         (folder / MARK).touch()
     except OSError as error:
@@ -21,7 +21,7 @@ def prepare(folder: Path) -> None:
         ) from error
 
 
-def clean(folder: Path) -> None:
+def erase_demo(folder: Path) -> None:
     """Erase the folder if it is empty or belongs to an earlier demo."""
     if not folder.exists():
         return

@@ -160,8 +160,8 @@ class Device:
         with self._lock:
             model = self._model.get()
         row: Any = x if isinstance(x, Mapping) else [x]
-        answer: str | float = model.predict(row)[0].item()
-        return answer
+        prediction: str | float = model.predict(row)[0].item()
+        return prediction
 
     # Routine 1
 

@@ -20,8 +20,8 @@ KEEP_AFTER = {
 
 LONGEST_WAIT = 3600.0
 
-REJECTED = "refused: "
-"""Start the stored answer to a rejected check-in; it stays, because old files have it."""
+REJECTED = "rejected: "
+"""Start the stored answer to a rejected check-in."""
 
 
 class CopyFound(Exception):

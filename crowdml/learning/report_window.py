@@ -100,7 +100,7 @@ class ReportWindow:
         if old.reports:
             self._later = self._later.with_item(old.newest, number)
         oldest = old.oldest if old.reports else number
-        self._replace(old, _sum(old, report, 1, oldest, number), report, 1)
+        self._replace(old, _changed_reports(old, report, 1, oldest, number), report, 1)
 
     def _drop(self, number: int) -> None:
         """Drop a device's oldest report."""
@@ -109,7 +109,7 @@ class ReportWindow:
         old, later = self._by_device[report.device], NO_REPORT_NUMBER
         if old.reports > 1:
             later, self._later = self._later[number], self._later.without(number)
-        self._replace(old, _sum(old, report, -1, later, old.newest), report, -1)
+        self._replace(old, _changed_reports(old, report, -1, later, old.newest), report, -1)
         while self._oldest not in self._reports:  # each report is passed once
             self._oldest += 1
 
@@ -142,7 +142,9 @@ class ReportWindow:
         return new
 
 
-def _sum(old: DeviceReports, report: Report, sign: int, oldest: int, newest: int) -> DeviceReports:
+def _changed_reports(
+    old: DeviceReports, report: Report, sign: int, oldest: int, newest: int
+) -> DeviceReports:
     """Return a device's sums after a report was added (`sign` is 1) or dropped (−1)."""
     n = old.reports + sign
     if not n:

@@ -48,7 +48,7 @@ class Reports:
         """Add a report about the exported model at a version."""
         new, numbers = Reports.__new__(Reports), self._numbers
         if self._end >= MOST_ROWS * COLUMNS:
-            numbers = array("d", _added_up(self.rows).ravel().tolist())
+            numbers = array("d", _merge_rows(self.rows).ravel().tolist())
         elif self._end != len(numbers):
             numbers = numbers[: self._end]  # another value has already appended to the shared array
         numbers.extend((version, device, errors, evaluated, 1))
@@ -75,7 +75,7 @@ class Reports:
         return rows
 
 
-def _added_up(rows: Array) -> Array:
+def _merge_rows(rows: Array) -> Array:
     """Make a row for each group of devices and each short span of versions that is near enough."""
     newest = rows[:, 0].max()
     rows = rows[rows[:, 0] + 1 >= (newest + 1) * math.exp(-LOG_VERSION_SPAN)]

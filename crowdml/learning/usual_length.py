@@ -66,6 +66,6 @@ class UsualLength:
     def to_array(self) -> Array:
         return np.array(self._lengths, dtype=np.float64)
 
-    def restored(self, lengths: Array) -> "UsualLength":
+    def with_lengths(self, lengths: Array) -> "UsualLength":
         """Make the same rule with these remembered lengths."""
         return UsualLength(self._first, lengths.tolist())

@@ -147,7 +147,7 @@ def _some_checkins_train(evaluators: float | None, counters: float | None) -> It
 
 
 @field_rule("collection.counters", "target.labels")
-def _counters_have_answers(counters: float | None, labels: tuple[str, ...]) -> Iterator[Mistake]:
+def _counters_need_labels(counters: float | None, labels: tuple[str, ...]) -> Iterator[Mistake]:
     if counters and not labels:
         must = Phrase("must be 0 where a number is predicted: there are no answers to count")
         yield Mistake("collection.counters", must, counters, Phrase("Remove it."))
@@ -200,7 +200,7 @@ RULES = (
     _buffer_holds_a_batch,
     _model_suits,
     _some_checkins_train,
-    _counters_have_answers,
+    _counters_need_labels,
 )
 """The rules that a task file and the terms have in common."""
 

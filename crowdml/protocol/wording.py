@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_orig
 
 from msgspec import Meta, Struct
 
-from crowdml.phrase import Phrase, joined
+from crowdml.phrase import Phrase, join_phrases
 from crowdml.visible import visible
 
 Words: TypeAlias = str | Phrase
@@ -70,7 +70,7 @@ def listed(words: Iterable[Words], joint: Literal["and", "or"] = "or") -> Words:
         return last
     return Phrase(
         "{most} or {last}" if joint == "or" else "{most} and {last}",
-        most=joined(most, ", "),
+        most=join_phrases(most, ", "),
         last=last,
     )
 

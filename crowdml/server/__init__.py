@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from crowdml.lazy import lazy
 
 if TYPE_CHECKING:
-    from crowdml.server.compression import best_coding
+    from crowdml.server.content_coding import best_coding
     from crowdml.server.database import Store
     from crowdml.server.operation import BindAddress
     from crowdml.server.settings import Settings

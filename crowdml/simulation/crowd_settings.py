@@ -220,7 +220,7 @@ class Learning:
         return self.spec.planned and self.own_optimizer is None
 
     @property
-    def step(self) -> str:
+    def kernel_optimizer(self) -> str:
         """Return the kernel's name of the optimizer: plain SGD by its rate, others by name."""
         return self.spec.schedule if self.optimizer == "sgd" else self.optimizer
 
@@ -228,4 +228,5 @@ class Learning:
     def compiled(self) -> bool:
         """Return whether the fold runs compiled; own models and optimizers do not."""
         own = self.own_model is not None or self.own_optimizer is not None
-        return not own and self.model in compiled.MODELS and self.step in compiled.OPTIMIZERS
+        known = self.model in compiled.MODELS and self.kernel_optimizer in compiled.OPTIMIZERS
+        return known and not own

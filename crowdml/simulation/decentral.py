@@ -43,7 +43,7 @@ def decentralized(
         w, wrong = learn(alone, schedule, learning, stops, rng)
         found = measure(model, w, (x_test, y_test))
         errors, rmse = errors + found[0], rmse + found[1]
-        c += (LearningSetup.of(learning, alone, schedule).step.c or 0.0) / len(hands)
+        c += (LearningSetup.of(learning, alone, schedule).spec.c or 0.0) / len(hands)
         online += np.cumsum([0, *wrong])[stops] / np.maximum(schedule.start[stops], 1)
     samples = (shares * len(data.y_train) * crowd.passes).astype(np.int64)
     errors, online, rmse = (part[None] / len(hands) for part in (errors, online, rmse))

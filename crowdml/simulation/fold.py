@@ -78,7 +78,7 @@ class FoldInputs(NamedTuple):
 
     def _setting(self) -> FoldSetting:
         learning, model = self.learning, self._model
-        stand_in, step = self.setup.stand_in, self.setup.step
+        stand_in, spec = self.setup.stand_in, self.setup.spec
         limit = checkin_step(learning, self.setup).limit
         return FoldSetting(
             model=MODELS[learning.model],
@@ -94,10 +94,10 @@ class FoldInputs(NamedTuple):
             length=np.float32(stand_in.length),
             ranked=stand_in.ranked,
             limit=np.float32(-1.0 if limit is None else limit),
-            optimizer=OPTIMIZERS[learning.step],
-            c=float(step.c or 0.0),
+            optimizer=OPTIMIZERS[learning.kernel_optimizer],
+            c=float(spec.c or 0.0),
             radius=learning.radius,
-            averaging=-1.0 if step.averaging is None else step.averaging,
+            averaging=-1.0 if spec.averaging is None else spec.averaging,
             w0=_in_kernel_order(self.setup.w0, model).astype(np.float32),
         )
 

@@ -21,14 +21,14 @@ class LearningSetup(NamedTuple):
 
     Args:
         stand_in: How its gradients reach the server.
-        step: How the server steps, with nothing left to plan.
+        spec: How the server steps, with nothing left to plan.
         optimizer: The same, ready to step.
         w0: The start of w.
     """
 
     model: Model
     stand_in: StandIn
-    step: OptimizerSpec
+    spec: OptimizerSpec
     optimizer: Optimizer
     w0: Array
 
@@ -44,9 +44,9 @@ class LearningSetup(NamedTuple):
         reach = MECHANISMS[learning.mechanism].default_reach(model, scale)
         start_reach = _start_reach(learning, model, scale)
         updates = schedule.updates or max(1, schedule.n_checkins)
-        step = learning.spec.with_plan(updates, stand_in, reach, start_reach)
-        optimizer = learning.own_optimizer or step.make(learning.radius)
-        return cls(model, stand_in, step, optimizer, _initial_parameters(learning, model))
+        spec = learning.spec.with_plan(updates, stand_in, reach, start_reach)
+        optimizer = learning.own_optimizer or spec.make(learning.radius)
+        return cls(model, stand_in, spec, optimizer, _initial_parameters(learning, model))
 
 
 def _start_reach(learning: Learning, model: Model, scale: float) -> ReachFromStart | None:

@@ -49,7 +49,7 @@ def run_trial(
     if plans[0].central:
         data = perturb(data, plans[0].learning.epsilon, rng)
     elif plans[0].approach == "crowd":
-        schedule = prepare(data, plans[0].crowd, np.random.default_rng(seed))
+        schedule = schedule_of_crowd(data, plans[0].crowd, np.random.default_rng(seed))
     curves = []
     for number, plan in enumerate(plans, start=first):
         alone = None
@@ -68,7 +68,7 @@ def run_trial(
     return curves
 
 
-def prepare(data: Dataset, crowd: Crowd, rng: np.random.Generator) -> Schedule:
+def schedule_of_crowd(data: Dataset, crowd: Crowd, rng: np.random.Generator) -> Schedule:
     """Deal the samples to devices and run the clock."""
     device_of_sample = data.assign(crowd.devices, rng, crowd.skew, crowd.spread)
     owners = device_of_sample.astype(np.int32)
@@ -109,7 +109,7 @@ def _crowd(
         online_errors=(counted / np.maximum(used, 1))[None],
         rmse=rmse[None],
         checkins=schedule.n_checkins,
-        c=setup.step.c or 0.0,
+        c=setup.spec.c or 0.0,
         left_over=1 - len(schedule.used) / max(schedule.arrived, 1),
         epsilon_per_sample=per_sample,
         epsilon_spent=per_device,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from crowdml.simulation import Crowd, Dataset, FoldInputs, Learning, error_rate
-from crowdml.simulation.trial import prepare
+from crowdml.simulation.trial import schedule_of_crowd
 from crowdml.types import Array
 
 REACHES = (1.0, 2.0, 4.0, 8.0, 12.0, 20.0, 40.0, 80.0)
@@ -91,7 +91,7 @@ def one_trial(
 ) -> list[float]:
     """Run one trial; all reaches have the same samples and noise, and differ only in D."""
     data = world.draw(crowd.devices * BATCH, np.random.default_rng([trial, 1]))
-    training = prepare(data, crowd, np.random.default_rng([trial, 2])).training
+    training = schedule_of_crowd(data, crowd, np.random.default_rng([trial, 2])).training
     ends, errors = np.array([training.n_checkins]), []
     for reach in (None, *reaches):
         ready = FoldInputs.of(data, training, replace(learning, reach=reach))

@@ -10,7 +10,7 @@ import numpy as np
 from crowdml.privacy import CheckinEstimates, CheckinKey, Choice, Codebook, best_closest
 from crowdml.simulation import Crowd, Dataset, Learning, LearningSetup, load_dataset
 from crowdml.simulation.fold import checkin_step
-from crowdml.simulation.trial import prepare
+from crowdml.simulation.trial import schedule_of_crowd
 from crowdml.types import Array
 
 DIRECTIONS, EPSILON = 1024, 4.0
@@ -25,7 +25,7 @@ def choice_of(epsilon: float) -> Choice:
 def heard(data: Dataset, batch: int, epsilon: float, seed: int) -> Array:
     """Return min(1, ‖u‖/S) of each check-in of a run: how much of S an honest device pushes."""
     rng = np.random.default_rng(seed)
-    schedule = prepare(data, Crowd(len(data.y_train) // 60, batch), rng)
+    schedule = schedule_of_crowd(data, Crowd(len(data.y_train) // 60, batch), rng)
     learning = Learning(epsilon=epsilon)
     setup = LearningSetup.of(learning, data, schedule)
     stand_in, step = setup.stand_in, checkin_step(learning, setup)

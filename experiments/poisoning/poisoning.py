@@ -22,7 +22,7 @@ from crowdml.protocol import MECHANISMS, Conditions, WantedPrivacy
 from crowdml.server.log.device_shares import DeviceShares
 from crowdml.simulation import Crowd, Dataset, Learning, load_dataset
 from crowdml.simulation.learning_setup import LearningSetup
-from crowdml.simulation.trial import prepare
+from crowdml.simulation.trial import schedule_of_crowd
 from crowdml.types import Array, Ints
 from tests.privacy.seeded_chance import Pseudo
 
@@ -142,7 +142,7 @@ def run(
     """Run one trial: the test error, and the share of honest check-ins that were rejected."""
     rng = np.random.default_rng([seed, 7])
     learning = Learning(mechanism=mechanism, epsilon=EPSILON)
-    schedule = prepare(data, Crowd(len(data.y_train) // BATCH, BATCH), rng)
+    schedule = schedule_of_crowd(data, Crowd(len(data.y_train) // BATCH, BATCH), rng)
     devices = schedule.n_checkins
     setup = LearningSetup.of(learning, data, schedule)
     model, stand_in, optimizer = setup.model, setup.stand_in, setup.optimizer

@@ -173,7 +173,7 @@ def test_a_pair_has_its_role(role: Role) -> None:
 def test_directions_pass() -> None:
     """Check that the directions pass.
 
-    False-positive rate 1e-9: `FALSE_ALARM` for the whole audit.
+    False-positive rate 1e-9: `AUDIT_FALSE_ALARM` for the whole audit.
 
     For a part to prove less than 1.5 of its 3, an event of probability 0.037 must be seen twice as
     often as expected among 1,800: eight deviations, 2e-13.
@@ -313,7 +313,7 @@ def failed(pair: Pair, trials: int, program: AuditedProgram | None = None) -> se
 def test_exact_noise_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Check that exact noise passes; for retries, with devices without files.
 
-    False-positive rate 2e-9: `FALSE_ALARM` for each of two laws.
+    False-positive rate 2e-9: `AUDIT_FALSE_ALARM` for each of two laws.
 
     The audit is strict all the same. For the gradient to prove less than 0.25 of its 2.4, an event
     of probability e⁻²·⁴/2 = 0.05 must be seen in 20 % of 520 trials or more: 15 deviations.
@@ -512,7 +512,7 @@ def test_finds_noise_of_floats() -> None:
 def test_finds_fresh_noise_on_retry(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check a device that writes its check-in anew when the answer was lost.
 
-    False-positive rate of the first half: `FALSE_ALARM` for each mechanism.
+    False-positive rate of the first half: `AUDIT_FALSE_ALARM` for each mechanism.
     """
     pair = (
         opposite_pair(Role.COUNT, 1.0)
@@ -547,7 +547,7 @@ def test_finds_fresh_noise_on_retry(name: str, monkeypatch: pytest.MonkeyPatch) 
 def test_javascript_passes(name: str) -> None:
     """Check that the JavaScript device passes.
 
-    False-positive rate 3e-9: `FALSE_ALARM` for each mechanism.
+    False-positive rate 3e-9: `AUDIT_FALSE_ALARM` for each mechanism.
     """
     epsilon = 12.0 if name == "gaussian" else 3.0
     whole = audit_mechanism(name, epsilon, trials=2000, program=JavaScriptProgram())
@@ -637,7 +637,7 @@ def test_a_failure_of_node_is_reported(tmp_path: Path) -> None:
 def test_the_one_file_device_passes(role: Role) -> None:
     """Check that the one-file device passes.
 
-    False-positive rate 3e-9: `FALSE_ALARM` for each role.
+    False-positive rate 3e-9: `AUDIT_FALSE_ALARM` for each role.
     """
     finding = found(3.0, role, 2000, OneFileProgram())
     assert finding.passed

@@ -16,5 +16,5 @@ def test_nine_of_ten_of_the_last_two_hundred() -> None:
         np.testing.assert_allclose(shortened, np.array([0.6, -0.8]) * min(length, limit))
         lengths.append(float(np.linalg.norm(np.array([0.6, -0.8]) * length)))
     np.testing.assert_allclose(usual.to_array(), lengths[-200:])
-    again = UsualLength(3.0).restored(usual.to_array())
+    again = UsualLength(3.0).with_lengths(usual.to_array())
     assert (again.limit, again.to_array().tolist()) == (usual.limit, usual.to_array().tolist())

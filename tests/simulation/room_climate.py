@@ -1,4 +1,4 @@
-"""Draw readings of a room in %, °C, lux and hours, and answers: cold, fine or warm."""
+"""Draw readings of a room in %, °C, lux and hours, and labels: cold, fine or warm."""
 
 import numpy as np
 
@@ -10,11 +10,11 @@ from crowdml.simulation.crowd_settings import Learning
 from crowdml.types import Array, Ints
 
 CLIMATE = ("cold", "fine", "warm")
-Answers = tuple[Array, Array, Ints]
+LabelledReadings = tuple[Array, Array, Ints]
 
 
-def answers(people: int, each: int, rng: np.random.Generator) -> Answers:
-    """Draw `each` readings of every person, the person's answers, and whose they are.
+def labelled_readings(people: int, each: int, rng: np.random.Generator) -> LabelledReadings:
+    """Draw `each` readings of every person, the person's labels, and whose they are.
 
     "fine" lies in the middle of the readings, between "cold" and "warm". People differ in what they
     find warm.
@@ -34,7 +34,7 @@ def after_a_pilot(
     """Draw 120 people with 40 readings each, and a start; all constants come from the pilot."""
     rng = np.random.default_rng(seed)
     (x, y, person), (x_train, y_train, crowd), (x_test, y_test, _) = (
-        answers(*size, rng) for size in (pilot, (120, 40), (100, 40))
+        labelled_readings(*size, rng) for size in (pilot, (120, 40), (100, 40))
     )
     center, scale = x.mean(axis=0), x.std(axis=0)
     length = np.quantile(np.linalg.norm((x - center) / scale, axis=1), 0.9)

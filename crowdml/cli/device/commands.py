@@ -28,7 +28,7 @@ from crowdml.cli.options import (
     SOURCE,
     source_name,
 )
-from crowdml.cli.output import count_of, print_lines, print_warnings
+from crowdml.cli.output import counted, print_lines, print_warnings
 from crowdml.cli.ranges import in_range
 from crowdml.device import (
     Device,
@@ -166,14 +166,14 @@ def _report(
         print_lines(f"went on after line {counts.resumed_after:,} of {source}")
     older = device.n_samples - counts.kept
     print_lines(
-        f"{count_of(counts.kept, 'sample')} kept, "
-        f"{count_of(counts.answered, 'check-in')} answered, "
-        f"{count_of(device.n_samples, 'sample')} in the buffer"
+        f"{counted(counts.kept, 'sample')} kept, "
+        f"{counted(counts.answered, 'check-in')} answered, "
+        f"{counted(device.n_samples, 'sample')} in the buffer"
         + (f", {older:,} from before" if older > 0 else "")
         + (", a check-in waits to be sent" if device.pending else "")
     )
     if counts.taken:
-        print_lines(f"{count_of(counts.taken, 'sample')} more taken by another run in the meantime")
+        print_lines(f"{counted(counts.taken, 'sample')} more taken by another run in the meantime")
     if counts.stopped and not device.ended:
         print_lines(f"the buffer is full: the rest of {source_name(source)} is not taken yet")
     given = "".join(
@@ -185,7 +185,7 @@ def _report(
     if source == "-" and not options["--format"]:
         again += " with new samples only"
     verb = "waits" if device.n_samples == 1 else "wait"
-    waiting = f"{count_of(device.n_samples, 'sample')} {verb} on this device"
+    waiting = f"{counted(device.n_samples, 'sample')} {verb} on this device"
     match counts.outcome:
         case Outcome.LIMIT:
             limits = f"crowdml device limits{where}{_wider(device)}"

@@ -11,7 +11,7 @@ from crowdml.cli.consent import ask
 from crowdml.cli.device.file import DEVICE_FILE, YES, limits_in
 from crowdml.cli.device.ledger import sent_before
 from crowdml.cli.options import FINGERPRINT, INSECURE_HTTP, PER_DEVICE, PER_SAMPLE
-from crowdml.cli.output import count_of, print_lines
+from crowdml.cli.output import counted, print_lines
 from crowdml.device import (
     Account,
     Device,
@@ -109,7 +109,7 @@ def _join_again(
 ) -> None:
     with closing(DeviceStore(path)) as store:
         sent = [event.loss for event in store.ledger.events]
-        kept = f"{count_of(store.n_samples, 'sample')} that no check-in has used"
+        kept = f"{counted(store.n_samples, 'sample')} that no check-in has used"
         print_lines(f"the server no longer accepts this device: {why}", err=True)
         print_lines(f"the file keeps its ledger and {kept}, for the new device.", err=True)
         ask(offer, limits, "Agree and join again?", yes, about, sent=sent)

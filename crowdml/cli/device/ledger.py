@@ -9,7 +9,7 @@ from rich.table import Table
 from crowdml.cli.console import Console
 from crowdml.cli.device.file import DEVICE_FILE, find_device_file
 from crowdml.cli.options import JSON
-from crowdml.cli.output import count_of, print_json, print_lines
+from crowdml.cli.output import counted, print_json, print_lines
 from crowdml.device import (
     Account,
     AccountStatement,
@@ -119,7 +119,7 @@ def personal_accuracy(terms: Terms, tallies: list[RightCount]) -> list[str]:
 def _over_all_tasks(account: AccountStatement) -> list[str]:
     lines = ["", "Over all tasks of this folder, including tasks that you left:"]
     for (server, task), ledger in account.tasks.items():
-        times = count_of(len(ledger.events), "check-in")
+        times = counted(len(ledger.events), "check-in")
         lines.append(f"  {task} at {server}: {times}, ε = {ledger.epsilon_spent:g}")
     lines.append(f"You as a person have lost at most ε = {account.epsilon_per_person:g}.")
     if any(entry.event.unit is Unit.SAMPLE for entry in account.entries):
@@ -128,7 +128,7 @@ def _over_all_tasks(account: AccountStatement) -> list[str]:
             lines.append(
                 "  if each task got it once. Nobody can know that for samples from standard input, "
                 "topics and programs, or with --again. If the sample is in each of the "
-                f"{count_of(account.n_not_followed, 'check-in')} with such samples: "
+                f"{counted(account.n_not_followed, 'check-in')} with such samples: "
                 f"ε = {account.epsilon_per_sample_at_worst:g}"
             )
     return lines
@@ -159,7 +159,7 @@ def sent_before(account: AccountStatement) -> list[str]:
     """Return what was sent before, for a participant who is asked to join another task."""
     if not account.entries:
         return []
-    times, tasks = count_of(len(account.entries), "check-in"), count_of(len(account.tasks), "task")
+    times, tasks = counted(len(account.entries), "check-in"), counted(len(account.tasks), "task")
     return [
         f"What you sent:     {times} before, to {tasks}, as far as "
         f"this folder knows: at most ε = {account.epsilon_per_person:g} in total. What you send "

@@ -14,12 +14,12 @@ from typing import Annotated
 import typer
 
 from crowdml.cli.extras import needs
-from crowdml.cli.output import count_of, print_lines
+from crowdml.cli.output import counted, print_lines
 from crowdml.device import Device, SourceCounts
 from crowdml.device.sources import Hint, Intake, StateStream, TopicAddress, is_choice
 from crowdml.errors import InvalidSample
 
-MOST_SHOWN = 5
+MOST_SKIPPED_SHOWN = 5
 """The most skipped samples of a file that are printed; the others are counted."""
 
 AGAIN_SECONDS = 3600.0
@@ -57,7 +57,7 @@ class RunNotes:
         """
         self._skipped += 1
         hidden = self._count_hidden(error.sentence) if self._live else 0
-        if hidden is not None and (self._live or self._skipped <= MOST_SHOWN):
+        if hidden is not None and (self._live or self._skipped <= MOST_SKIPPED_SHOWN):
             new = error.hint not in self._hints
             self._hints.add(error.hint)
             what = "" if isinstance(error, Hint) else "skipped a sample: "
@@ -82,7 +82,7 @@ class RunNotes:
         """Print from time to time how many lines of a long source have been read."""
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + PROGRESS_SECONDS
-            kept = count_of(counts.kept, "sample")
+            kept = counted(counts.kept, "sample")
             skipped = f", {counts.skipped:,} skipped" if counts.skipped else ""
             self.note(f"at line {counts.lines:,}, {kept} kept{skipped}")
 
@@ -91,8 +91,8 @@ class RunNotes:
             more = sum(count for _, count in self._said.values())
             if more:
                 print_lines(f"… and {more:,} more like these", err=True)
-        elif self._skipped > MOST_SHOWN:
-            print_lines(f"… and {self._skipped - MOST_SHOWN:,} more", err=True)
+        elif self._skipped > MOST_SKIPPED_SHOWN:
+            print_lines(f"… and {self._skipped - MOST_SKIPPED_SHOWN:,} more", err=True)
 
 
 GO_ON = Annotated[

@@ -26,7 +26,7 @@ from crowdml.protocol import read_event
 ACCOUNT_FILE = "participant.account"
 SCHEMA = (
     "CREATE TABLE participant (one INTEGER PRIMARY KEY CHECK (one = 1), key BLOB NOT NULL) STRICT",
-    """CREATE TABLE told (
+    """CREATE TABLE entries (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     checkin TEXT NOT NULL UNIQUE,
     server TEXT NOT NULL,
@@ -34,9 +34,9 @@ SCHEMA = (
     followed INTEGER NOT NULL,
     event BLOB NOT NULL
 ) STRICT""",
-    """CREATE TRIGGER told_is_append_only_1 BEFORE UPDATE ON told
+    """CREATE TRIGGER entries_are_append_only_1 BEFORE UPDATE ON entries
     BEGIN SELECT RAISE(ABORT, 'the account is append-only'); END""",
-    """CREATE TRIGGER told_is_append_only_2 BEFORE DELETE ON told
+    """CREATE TRIGGER entries_are_append_only_2 BEFORE DELETE ON entries
     BEGIN SELECT RAISE(ABORT, 'the account is append-only'); END""",
     "CREATE TABLE taken (mark BLOB PRIMARY KEY) STRICT, WITHOUT ROWID",
     """CREATE TABLE record (
@@ -49,7 +49,7 @@ SCHEMA = (
 SEARCHED_LINES = 10_000
 """Lines without a sample after which the search in a file ends; marks still find repeated ones."""
 
-ADD_ENTRY = "INSERT INTO told (checkin, server, task, followed, event) VALUES (?, ?, ?, ?, ?)"
+ADD_ENTRY = "INSERT INTO entries (checkin, server, task, followed, event) VALUES (?, ?, ?, ?, ?)"
 ADD_RECORD = "INSERT INTO record (device, number, checkin) VALUES (?, ?, ?)"
 
 
@@ -140,7 +140,7 @@ class Account:
     def statement(self) -> AccountStatement:
         if not self.exists:
             return AccountStatement(())
-        query = "SELECT server, task, followed, event FROM told ORDER BY seq"
+        query = "SELECT server, task, followed, event FROM entries ORDER BY seq"
         rows = self._database.rows(query)
         return AccountStatement(
             tuple(AccountEntry(a, b, bool(c), read_event(d)) for a, b, c, d in rows)
@@ -197,7 +197,7 @@ class Account:
     def recorded_after(self, device: str, number: int) -> list[tuple[str, bool, bytes]]:
         """Return check-ins with higher numbers, in order: id, whether it is followed, and event."""
         query = (
-            "SELECT checkin, followed, event FROM record JOIN told USING (checkin) "
+            "SELECT checkin, followed, event FROM record JOIN entries USING (checkin) "
             "WHERE device = ? AND number > ? ORDER BY number"
         )
         return self._database.rows(query, (device, number))

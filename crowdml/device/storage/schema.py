@@ -18,9 +18,8 @@ SCHEMA = (
     """CREATE TABLE sources (
     path TEXT PRIMARY KEY, lines INTEGER NOT NULL, sha256 TEXT NOT NULL
 ) STRICT""",
-    """CREATE TABLE results (
-    checkin TEXT PRIMARY KEY, n_right INTEGER NOT NULL, n_samples INTEGER NOT NULL, version INTEGER
-) STRICT""",
+    "CREATE TABLE results (checkin TEXT PRIMARY KEY, n_right INTEGER NOT NULL, "
+    "n_samples INTEGER NOT NULL, version INTEGER) STRICT",
     "CREATE TABLE streams (path TEXT PRIMARY KEY, document BLOB NOT NULL) STRICT",
     """CREATE TABLE current_label (
     one INTEGER PRIMARY KEY CHECK (one = 1), label TEXT, at INTEGER NOT NULL

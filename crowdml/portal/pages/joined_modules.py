@@ -22,14 +22,14 @@ FILE_HEAD = """\
 """
 
 
-def joined(modules: Mapping[str, str], entry: str) -> str:
+def join_modules(modules: Mapping[str, str], entry: str) -> str:
     """Join a module and all its imports into one module, for the root of the folder.
 
     >>> modules = {
     ...     "a.js": 'import { two as b } from "./b/c.js";\\nconsole.log(b);\\n',
     ...     "b/c.js": "export const two = 2;\\n",
     ... }
-    >>> print(joined(modules, "a.js").removeprefix(FILE_HEAD))
+    >>> print(join_modules(modules, "a.js").removeprefix(FILE_HEAD))
     <BLANKLINE>
     // ---- b/c.js
     const $b_c = (() => {

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from crowdml.phrase import Phrase
-from crowdml.portal.pages.joined_modules import joined
+from crowdml.portal.pages.joined_modules import join_modules
 from crowdml.protocol import rejected
 from crowdml.server import best_coding
 
@@ -65,7 +65,7 @@ class Folders:
             if path.startswith("/web/") and path.endswith(".js")
         }
         if ENTRY in modules:
-            found[JOINED] = _file(joined(modules, ENTRY).encode(), ".js")
+            found[JOINED] = _file(join_modules(modules, ENTRY).encode(), ".js")
         return found
 
     def address(self, path: str) -> str:

@@ -8,7 +8,7 @@ from crowdml.protocol import State, Task
 from crowdml.server.log import Learner
 
 PER_PAGE = 20
-STATES = ("", "open", "paused", "ended")
+STATE_FILTERS = ("", "open", "paused", "ended")
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class TaskListing:
     Args:
         shown: The tasks of this page: open tasks first, then the others, each newest first.
         total: The number of tasks on the server; `found` of them match.
-        state: One of `STATES`.
+        state: One of `STATE_FILTERS`.
         page: 1, 2, …
     """
 
@@ -37,7 +37,7 @@ class TaskListing:
     def of(cls, learners: Sequence[Learner], parameters: Mapping[str, str]) -> "TaskListing":
         query = parameters.get("q", "").strip()[:100]
         state = parameters.get("state", "")
-        state = state if state in STATES else ""
+        state = state if state in STATE_FILTERS else ""
         words = query.casefold().split()
         joinable: list[Learner] = []
         others: list[Learner] = []

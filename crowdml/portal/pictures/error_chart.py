@@ -116,7 +116,7 @@ def _measured(task: Task) -> str:
 
 def say_error(numbers: TaskNumbers) -> str:
     error = words.error(Performance(numbers).error)
-    return f"{error}, {words.count_of(numbers.statistics.version, 'check-in')}"
+    return f"{error}, {words.say_count(numbers.statistics.version, 'check-in')}"
 
 
 ERROR = Chart(

@@ -58,7 +58,7 @@ class NoiseHiding:
             "{stddev}. Someone with a fifty-fifty guess about the sample can become at most {sure} "
             "sure{but}, from everything the device sends about it.",
             epsilon=words.epsilon(hills.loss.total),
-            samples=words.count_of(hills.batch, "sample"),
+            samples=words.say_count(hills.batch, "sample"),
             shift=words.number(hills.shift, 2),
             stddev=words.number(self.stddev, 2),
             sure=words.certainty(hills.loss.bound),

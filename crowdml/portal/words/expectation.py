@@ -3,7 +3,7 @@
 import msgspec
 
 from crowdml.portal.words.language import say
-from crowdml.portal.words.plain import count, count_of, percent
+from crowdml.portal.words.plain import count, percent, say_count
 
 VERDICTS = {
     "well": "This crowd should learn well.",
@@ -42,7 +42,7 @@ class PlannedOption(msgspec.Struct, frozen=True):
         once = say("with one check-in of {samples} from each device")
         often = say("with {checkins} of {samples} each from each device")
         return (once if self.checkins == 1 else often).format(
-            checkins=count_of(self.checkins, "check-in"), samples=count_of(self.batch, "sample")
+            checkins=say_count(self.checkins, "check-in"), samples=say_count(self.batch, "sample")
         )
 
 
@@ -84,7 +84,7 @@ class Expectation(msgspec.Struct, frozen=True):
             "{low} and {high}. Guessing has an error of {guess}, and with all data in one "
             "place it would be {central}.",
             setting=self.own.words,
-            devices=count_of(self.simulated_devices, "device"),
+            devices=say_count(self.simulated_devices, "device"),
             error=percent(self.own.error, 1),
             low=percent(self.own.low, 1),
             high=percent(self.own.high, 1),

@@ -22,7 +22,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 
 from crowdml.keywords import check_keywords
-from crowdml.phrase import Language, Phrase, Value, joined
+from crowdml.phrase import Language, Phrase, Value, join_phrases
 
 FOLDER = Path(__file__).parents[1] / "languages"
 ENGLISH = "en"
@@ -77,7 +77,7 @@ def say_html(text: str, **values: object) -> Markup:
 
 def in_language(value: Value) -> str:
     """Write a phrase or a number in the current language; leave a plain text as it is."""
-    return value if isinstance(value, str) else say(joined([value], ""))
+    return value if isinstance(value, str) else say(join_phrases([value], ""))
 
 
 def local(number: str) -> str:

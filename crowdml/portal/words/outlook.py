@@ -10,7 +10,7 @@ import numpy as np
 from crowdml.learning import current_error
 from crowdml.portal.words.language import say
 from crowdml.portal.words.performance import Performance, TaskNumbers
-from crowdml.portal.words.plain import count, count_of
+from crowdml.portal.words.plain import count, say_count
 from crowdml.portal.words.shares import label_shares
 from crowdml.privacy import Unit
 from crowdml.protocol import Estimate, State, Task, is_precise_enough
@@ -72,7 +72,7 @@ def _points(margin: float) -> str:
     >>> _points(0.132), _points(0.004)
     ('14 percentage points', '1 percentage point')
     """
-    return count_of(math.ceil(100 * margin - 1e-9), "percentage point")
+    return say_count(math.ceil(100 * margin - 1e-9), "percentage point")
 
 
 class Outlook(NamedTuple):
@@ -143,7 +143,7 @@ class Outlook(NamedTuple):
         if now.state is State.EXHAUSTED:
             yield say(
                 "If you reopen the task below, it takes {checkins} more.",
-                checkins=count_of(task.t_max, "check-in"),
+                checkins=say_count(task.t_max, "check-in"),
             )
         if now.state.final:
             return

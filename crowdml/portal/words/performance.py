@@ -89,8 +89,8 @@ class Performance:
         now = self.numbers.statistics
         progress = say(
             "It ended after {checkins} from {devices}.",
-            checkins=words.count_of(now.version, "check-in"),
-            devices=words.count_of(now.active_devices, "device"),
+            checkins=words.say_count(now.version, "check-in"),
+            devices=words.say_count(now.active_devices, "device"),
         )
         return f"{progress} {self.sentence}" if now.version else progress
 

@@ -152,10 +152,10 @@ def probability(value: float) -> str:
     return say(probability_in_words(value))
 
 
-def count_of(n: int, what: str) -> str:
+def say_count(n: int, what: str) -> str:
     """Write a number of things.
 
-    >>> count_of(1, "sample"), count_of(5200, "check-in")
+    >>> say_count(1, "sample"), say_count(5200, "check-in")
     ('1 sample', '5,200 check-ins')
     """
     return say(f"{{n}} {what}" if n == 1 else f"{{n}} {what}s", n=n)

@@ -10,7 +10,7 @@ from crowdml.portal.words.language import say
 from crowdml.protocol import Statistics, Task
 from crowdml.types import Array
 
-MOST_SHOWN = 8
+MOST_LABELS_SHOWN = 8
 """The most labels that each have a bar."""
 
 
@@ -35,10 +35,10 @@ def label_shares(task: Task, statistics: Statistics) -> list[Share]:
 def top_shares(task: Task, statistics: Statistics) -> list[Share]:
     """Return the largest shares, and the others together, so that a picture has room."""
     shares = label_shares(task, statistics)
-    if len(shares) <= MOST_SHOWN + 1:
+    if len(shares) <= MOST_LABELS_SHOWN + 1:
         return shares
     falling = sorted(shares, key=lambda share: -share.value)
-    top, rest = falling[:MOST_SHOWN], falling[MOST_SHOWN:]
+    top, rest = falling[:MOST_LABELS_SHOWN], falling[MOST_LABELS_SHOWN:]
     # Shares that add up to 1 are negatively correlated, so the margin of the sum is an upper bound.
     margin = math.hypot(*(share.margin for share in rest))
     value = math.fsum(share.value for share in rest)

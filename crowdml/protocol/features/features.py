@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crowdml.errors import InvalidSample
-from crowdml.phrase import Phrase, Value, joined
+from crowdml.phrase import Phrase, Value, join_phrases
 from crowdml.protocol.features.sensor import SUMMARY, Sensor
 from crowdml.tables import check_columns, quoted
 from crowdml.types import Array
@@ -19,7 +19,7 @@ MOST_SCALES = 6.0
 """A reading is cut at this number of scales on either side of its column's center."""
 
 MOST_FEATURES = 100_000
-MOST_SHOWN = 20
+MOST_NAMES_SHOWN = 20
 """Columns that are named to people."""
 
 Positive: TypeAlias = Annotated[float, msgspec.Meta(ge=1e-9, le=1e9)]
@@ -101,16 +101,16 @@ class Features(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Name the readings and the constants, for people who decide whether to take part."""
         if not (self.names or self.transforms):
             return ()
-        named: list[Value] = list(self.column_names[:MOST_SHOWN])
+        named: list[Value] = list(self.column_names[:MOST_NAMES_SHOWN])
         if self.center or self.scale:
             centers, scales = self.center or (0,) * self.count, self.scale or (1,) * self.count
             named = [
                 Phrase("{name} ({center} ± {scale})", name=name, center=center, scale=scale)
                 for name, center, scale in zip(named, centers, scales, strict=False)
             ]
-        if self.count > MOST_SHOWN:
-            named.append(Phrase("{n} more", n=self.count - MOST_SHOWN))
-        said = [Phrase("Readings: {names}.", names=joined(named, ", "))]
+        if self.count > MOST_NAMES_SHOWN:
+            named.append(Phrase("{n} more", n=self.count - MOST_NAMES_SHOWN))
+        said = [Phrase("Readings: {names}.", names=join_phrases(named, ", "))]
         said += [SUBTRACTED] if self.center or self.scale else []
         said += [Phrase("A result beyond ±{n} counts as ±{n}.", n=6)] if self.scale else []
         if self.length != 1.0:

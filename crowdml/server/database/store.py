@@ -10,7 +10,7 @@ import msgspec
 import sqlalchemy as sa
 
 from crowdml.errors import InvalidInput, InvalidTask, Mistake
-from crowdml.phrase import Phrase, joined
+from crowdml.phrase import Phrase, join_phrases
 from crowdml.protocol import EDITABLE, Task, edited_task, name_is_taken
 from crowdml.server.database import schema
 from crowdml.server.database.form_drafts import FormDrafts
@@ -161,7 +161,7 @@ class Store:
                 values = {"document": msgspec.json.encode(after).decode(), "edited": c.edited + 1}
                 connection.execute(sa.update(schema.tasks).where(c.id == task).values(values))
                 edits = [_edit_phrase(path, *pair) for path, pair in changed.items()]
-                log_action(connection, by, Phrase("edited"), name, joined(edits, "; "))
+                log_action(connection, by, Phrase("edited"), name, join_phrases(edits, "; "))
                 self._database.notify()
         return after
 

@@ -6,7 +6,7 @@ import msgspec
 from starlette.types import Receive, Scope
 
 from crowdml.errors import Rejected
-from crowdml.phrase import Phrase, joined
+from crowdml.phrase import Phrase, join_phrases
 from crowdml.protocol import Review, rejected
 from crowdml.server.http.visitor import visitor_of
 from crowdml.server.service import Bodies, IncomingBody
@@ -93,4 +93,4 @@ def _explain(kind: type[msgspec.Struct], body: bytes) -> Phrase:
     except NOT_JSON as error:
         return Phrase("the body must be JSON: {why}.", why=str(error))
     mistakes = Review(document, kind, "the body").mistakes
-    return joined([mistake.about(mistake.field) for mistake in mistakes], " ")
+    return join_phrases([mistake.about(mistake.field) for mistake in mistakes], " ")

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
 from crowdml.learnt import write_model
-from crowdml.server.compression import compress
+from crowdml.server.content_coding import compress
 from crowdml.server.http.compression import SMALLEST_COMPRESSED
 from crowdml.server.log import Learner
 from crowdml.server.results import learnt_model

@@ -3,7 +3,7 @@
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from crowdml.server.compression import best_coding, compress
+from crowdml.server.content_coding import best_coding, compress
 from crowdml.server.http.body import header
 
 SMALLEST_COMPRESSED = 512

@@ -10,7 +10,7 @@ FRESH_SECONDS = 15
 
 FAMILIES = {
     "crowdml_checkins_total": ("counter", "Check-ins applied by a node, by task."),
-    "crowdml_refusals_total": ("counter", "Requests rejected by a node, by kind of problem."),
+    "crowdml_rejections_total": ("counter", "Requests rejected by a node, by kind of problem."),
     "crowdml_database_failures_total": ("counter", "Uses of the database that failed."),
     "crowdml_checkin_staleness": (
         "histogram",

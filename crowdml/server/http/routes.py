@@ -25,7 +25,7 @@ from crowdml.protocol import (
     openapi,
     rejected,
 )
-from crowdml.server.compression import best_coding
+from crowdml.server.content_coding import best_coding
 from crowdml.server.http.body import decode, read_body
 from crowdml.server.http.builds import Exports, SharedBuilds
 from crowdml.server.http.checkin import CheckinHandler, Dispatcher, bearer_token

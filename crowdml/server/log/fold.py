@@ -153,7 +153,7 @@ def _learning(fold: Fold, arrays: Any) -> LearningState:
         raise ValueError(f"totals must count {expected} labels, found {found}.")
     usual, evidence = start.usual, start.evidence
     if usual is not None and "lengths" in arrays:
-        usual = usual.restored(arrays["lengths"])
+        usual = usual.with_lengths(arrays["lengths"])
     if stopping is not None and "evidence" in arrays:
         evidence = Evidence.from_array(stopping, arrays["evidence"])
     version, staleness_max, reached = (int(number) for number in arrays["numbers"])

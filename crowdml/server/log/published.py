@@ -16,7 +16,7 @@ from crowdml.protocol import (
     encode_parameters,
     error_in_words,
 )
-from crowdml.server.compression import compress
+from crowdml.server.content_coding import compress
 from crowdml.server.log.fold import Fold
 from crowdml.server.log.history import ErrorPoint, MinuteCounts, Point, TaskHistory
 from crowdml.types import Array

@@ -37,7 +37,7 @@ class Counts:
     def metric_values(self, learners: Iterable[tuple[Learner, int]]) -> Iterator[MetricValue]:
         """List all counts, and for each task how many check-ins this node is behind its log."""
         for kind, count in self.rejections.items():
-            yield MetricValue("crowdml_refusals_total", "", {"kind": kind}, count)
+            yield MetricValue("crowdml_rejections_total", "", {"kind": kind}, count)
         yield MetricValue("crowdml_database_failures_total", "", {}, self.failures)
         yield MetricValue("crowdml_listeners", "", {}, self.listeners)
         yield from _histogram("crowdml_commit_seconds", {}, self._seconds)

@@ -20,7 +20,7 @@ export const KEEP_AFTER = [
 const LONGEST_WAIT = 3600;
 
 /** How the answer to a rejected check-in starts in the device's database; it is stored, so it stays. */
-export const REJECTED = "refused: ";
+export const REJECTED = "rejected: ";
 
 const ALL_MADE = phrase("all check-ins that you agreed to are made. Thank you.");
 

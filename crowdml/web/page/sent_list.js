@@ -90,7 +90,7 @@ function scrolling(table, name) {
   return made;
 }
 
-/** @param {string} answer `refused: KIND`. */
+/** @param {string} answer `rejected: KIND`. */
 function rejectionText(answer) {
   return say("rejected: {kind}", { kind: answer.replace(REJECTED, "") });
 }

@@ -125,6 +125,6 @@ export interface Sent {
   tally?: RightCount;
   /** Which check-in of the task it is, once the server has answered. */
   version?: number;
-  /** `waiting`, `applied`, `duplicate`, `copy` or `refused: KIND`. */
+  /** `waiting`, `applied`, `duplicate`, `copy` or `rejected: KIND`. */
   answer: string;
 }

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from crowdml.cli.device.run_notes import MOST_KINDS, MOST_SHOWN, RunNotes
+from crowdml.cli.device.run_notes import MOST_KINDS, MOST_SKIPPED_SHOWN, RunNotes
 from crowdml.device import Device, Outcome, SourceCounts
 from crowdml.device.sources import Hint
 from crowdml.device.sources.feed import _add
@@ -14,12 +14,12 @@ from crowdml.errors import InvalidSample
 
 def test_a_hint_for_all_lines_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
     notes = RunNotes("samples.csv")
-    for number in range(MOST_SHOWN + 3):
+    for number in range(MOST_SKIPPED_SHOWN + 3):
         notes.skip(InvalidSample(f"line {number}: no number.", "These look like semicolons."))
     notes.end()
     said = capsys.readouterr().err
     assert said.count("semicolons") == 1
-    assert said.count("no number.") == MOST_SHOWN
+    assert said.count("no number.") == MOST_SKIPPED_SHOWN
     assert said.endswith("… and 3 more\n")
 
 

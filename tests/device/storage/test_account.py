@@ -37,7 +37,7 @@ def account(tmp_path: Path) -> Iterator[Account]:
         yield account
 
 
-@pytest.mark.parametrize("statement", ["UPDATE told SET task = 'b'", "DELETE FROM told"])
+@pytest.mark.parametrize("statement", ["UPDATE entries SET task = 'b'", "DELETE FROM entries"])
 def test_it_is_append_only(account: Account, statement: str) -> None:
     account.add_entry("a", AccountEntry("u", "steps", True, NOISE))
     with (

@@ -281,5 +281,5 @@ def test_what_cannot_be_read_is_never_left_out(store: DeviceStore, file: Path) -
         db.execute("INSERT INTO ledger (checkin, event) VALUES ('x', ?)", (strange,))
         db.commit()
     for _ in range(2):
-        with pytest.raises(InvalidInput, match="found 'strange'"):
+        with pytest.raises(InvalidInput, match="value 'strange'"):
             _ = store.ledger

@@ -7,7 +7,7 @@ import brotli
 import pytest
 
 import crowdml
-from crowdml.portal.pages.joined_modules import joined
+from crowdml.portal.pages.joined_modules import join_modules
 from crowdml.portal.pages.static import JOINED, STATIC, Folders
 
 WEB = Path(crowdml.__file__).parent / "web"
@@ -45,13 +45,13 @@ def test_the_browser_device_is_small() -> None:
 )
 def test_only_plain_modules_are_joined(text: str) -> None:
     with pytest.raises(ValueError, match=r"^a.js: imports and exports must be plain ones, found"):
-        joined({"a.js": text, "b.js": ""}, "a.js")
+        join_modules({"a.js": text, "b.js": ""}, "a.js")
 
 
 def test_modules_in_a_circle_are_not_joined() -> None:
     modules = {"a.js": 'import { b } from "./b.js";', "b.js": 'import { a } from "./a.js";'}
     with pytest.raises(ValueError, match="must not import each other in a circle"):
-        joined(modules, "a.js")
+        join_modules(modules, "a.js")
 
 
 def test_every_form_of_a_file_is_the_file() -> None:

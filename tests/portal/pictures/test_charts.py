@@ -14,7 +14,7 @@ from crowdml.portal.pictures.error_chart import error_rows
 from crowdml.portal.words import TaskNumbers, speaking
 from crowdml.portal.words.performance import Performance
 from crowdml.protocol import Estimate, State, Statistics
-from crowdml.server.compression import compress
+from crowdml.server.content_coding import compress
 from crowdml.server.log.history import ErrorPoint, Point, TaskHistory
 from tests.support.servers import make_task
 

@@ -6,7 +6,7 @@ import time
 import brotli
 import pytest
 
-from crowdml.server.compression import best_coding
+from crowdml.server.content_coding import best_coding
 from tests.support.servers import Reply, Wire, enrol
 
 DECODE = {"br": brotli.decompress, "gzip": gzip.decompress, "": lambda body: body}

@@ -62,7 +62,7 @@ def test_every_node_shows_all(pair: list[Wire]) -> None:
     send(one, token, range(3))
     send(other, token, range(3, 5))
     assert other.call("POST", CHECKINS, b"{}", token).status == 400
-    rejected = {"name": "crowdml_refusals_total", "kind": "invalid-request"}
+    rejected = {"name": "crowdml_rejections_total", "kind": "invalid-request"}
     for wire in pair:
         found = wait_for(
             wire,

@@ -17,7 +17,7 @@ from crowdml.simulation.advice.plans import (
 )
 from crowdml.simulation.datasets import synthetic
 from crowdml.simulation.learning_setup import LearningSetup
-from crowdml.simulation.trial import prepare
+from crowdml.simulation.trial import schedule_of_crowd
 from experiments.figures.forecasts import FILE
 
 GAUSSIAN = {"privacy.mechanism": "gaussian", "privacy.epsilon": 2.0}
@@ -44,12 +44,12 @@ def task(**changes: Any) -> Task:
 def test_the_rate_and_the_noise_match_the_server(name: str) -> None:
     asked = task(**CHANGES[name])
     plan, data = plan_for(asked, CROWD, 50), synthetic(1000, 10, ("a", "b", "c"), "easy", rng())
-    schedule = prepare(data, plan.crowd, rng())
+    schedule = schedule_of_crowd(data, plan.crowd, rng())
     setup = LearningSetup.of(plan.learning, data, schedule.training)
     updates = asked.t_max * asked.terms.collection.roles.share(Role.TRAIN)
     known = asked.terms.mechanism()
     step = asked.optimizer.with_plan(updates, known, asked.reach)
-    assert setup.step == step
+    assert setup.spec == step
     assert setup.stand_in.noise_energy == known.noise_energy
     assert schedule.n_checkins <= asked.t_max
     heldout = int(asked.terms.collection.heldout * asked.terms.collection.batch)

@@ -16,7 +16,7 @@ from scipy.special import ndtr
 from crowdml.simulation import Crowd, Learning
 from crowdml.simulation.fold import learn
 from crowdml.simulation.learning_setup import LearningSetup
-from crowdml.simulation.trial import prepare
+from crowdml.simulation.trial import schedule_of_crowd
 from crowdml.types import Array
 from tests.simulation.toy import numbers
 
@@ -32,7 +32,7 @@ def draws(law: str, seed: int = 0, steps: int = STEPS) -> Array:
     learning = Learning(
         mechanism=law, epsilon=1.0, c=1.0, rate="constant", model="huber", delta=0.5, clip=0.5
     )
-    schedule = prepare(data, Crowd(devices=1), np.random.default_rng(0))
+    schedule = schedule_of_crowd(data, Crowd(devices=1), np.random.default_rng(0))
     w, _ = learn(data, schedule, learning, np.arange(steps + 1), np.random.default_rng(seed))
     return np.diff(w, axis=0) / LearningSetup.of(learning, data, schedule).stand_in.scale(1)
 

@@ -17,7 +17,7 @@ from crowdml.protocol import MECHANISMS
 from crowdml.simulation import Crowd, Learning, Plan, StartPoint, load_digits, uniform_delay
 from crowdml.simulation.fold import fold_slowly, learn
 from crowdml.simulation.learning_setup import LearningSetup, make_model, make_stand_in
-from crowdml.simulation.trial import prepare, run_trial
+from crowdml.simulation.trial import run_trial, schedule_of_crowd
 from crowdml.types import Array
 from tests.simulation.toy import classes, numbers
 from tests.support.servers import make_task
@@ -32,7 +32,7 @@ def both(learning: Learning, crowd: Crowd = CROWD, seed: int = 0) -> tuple[Array
     """Return the parameters of the compiled fold and of the obvious one."""
     data = classes() if learning.model in ("softmax", "hinge") else numbers()
     curve = run_trial(data, [Plan(crowd, learning)], (seed,), points=4)[0]
-    schedule = prepare(data, crowd, np.random.default_rng((seed,)))
+    schedule = schedule_of_crowd(data, crowd, np.random.default_rng((seed,)))
     stops = np.searchsorted(schedule.tick, curve.samples, side="right")
     fast, _ = learn(data, schedule, learning, stops, np.random.default_rng(0))
     slow, wrong = fold_slowly(data, schedule, learning, stops, np.random.default_rng(0))
@@ -108,7 +108,9 @@ def test_liars_push_directions_away(few: bool) -> None:
     """Check that lies push as far as the farthest of k codewords, for few or many parameters."""
     data = classes() if few else load_digits()
     learning = Learning(epsilon=4.0, limits_length=False)
-    schedule = prepare(data, Crowd(devices=100, batch=3, liars=0.3), np.random.default_rng(0))
+    schedule = schedule_of_crowd(
+        data, Crowd(devices=100, batch=3, liars=0.3), np.random.default_rng(0)
+    )
     model, stand_in, *_ = LearningSetup.of(learning, data, schedule)
     assert bool(stand_in.ranked) is few
     rng, g = np.random.default_rng(1), np.eye(model.size)[0]
@@ -139,7 +141,7 @@ def test_both_folds_begin_at_the_start(model: str, optimizer: tuple[str, str]) -
         learning = replace(learning, start=start)
         fast, slow = both(learning, replace(CROWD, batch=4))
         np.testing.assert_allclose(fast, slow, atol=3e-4 * np.abs(slow).max())
-        schedule = prepare(data, CROWD, np.random.default_rng(0))
+        schedule = schedule_of_crowd(data, CROWD, np.random.default_rng(0))
         for fold in (learn, fold_slowly):
             w, _ = fold(data, schedule, learning, np.array([0, 1]), np.random.default_rng(0))
             np.testing.assert_allclose(w[0], start.w, rtol=1e-6)
@@ -148,7 +150,7 @@ def test_both_folds_begin_at_the_start(model: str, optimizer: tuple[str, str]) -
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_start_decides_how_far_w_goes(mechanism: str) -> None:
     data = classes()
-    schedule = prepare(data, CROWD, np.random.default_rng(0))
+    schedule = schedule_of_crowd(data, CROWD, np.random.default_rng(0))
     learning = Learning(mechanism=mechanism, epsilon=2.0)
     size = make_model(learning, 7, 3).size
     far = replace(learning, start=started(size))
@@ -156,13 +158,13 @@ def test_a_start_decides_how_far_w_goes(mechanism: str) -> None:
     by_default, unsure, sure = (
         LearningSetup.of(each, data, schedule) for each in (learning, far, known)
     )
-    assert unsure.step == by_default.step, "without a distance, D is that from zero"
+    assert unsure.spec == by_default.spec, "without a distance, D is that from zero"
     stand_in = sure.stand_in
     ratio = signal_ratio(schedule.n_checkins, stand_in.length, stand_in.noise_energy)
     reach = pilot_reach(3.0, 100, 2, ratio, size)
     given = replace(learning, reach=reach).spec.with_plan(schedule.n_checkins, stand_in, 1.0)
-    assert sure.step.c == pytest.approx(given.c)
-    assert sure.step.averaging == by_default.step.averaging
+    assert sure.spec.c == pytest.approx(given.c)
+    assert sure.spec.averaging == by_default.spec.averaging
 
 
 def test_a_start_must_fit_the_model() -> None:
@@ -215,7 +217,7 @@ def one_step(learning: Learning, n: int, fast: bool) -> Array:
     """
     zeros = replace(numbers(4 * n, n_features=8), x_train=np.zeros((4 * n, 8)))
     crowd = Crowd(devices=1, batch=4)
-    schedule = prepare(zeros, crowd, np.random.default_rng(0))
+    schedule = schedule_of_crowd(zeros, crowd, np.random.default_rng(0))
     fold = learn if fast else fold_slowly
     w, _ = fold(zeros, schedule, learning, np.arange(n + 1), np.random.default_rng(7))
     return np.diff(w, axis=0)
@@ -286,7 +288,7 @@ def test_a_simulated_crowd_learns_as_its_task_would(mechanism: str) -> None:
     """Check for the same mechanism, except for the cost of counts, and for the same rate."""
     data, crowd = classes(), Crowd(devices=20, batch=3)
     learning = Learning(mechanism=mechanism, epsilon=2.0, regularization=0.01, radius=1000.0)
-    schedule = prepare(data, crowd, np.random.default_rng(0))
+    schedule = schedule_of_crowd(data, crowd, np.random.default_rng(0))
     setup = LearningSetup.of(learning, data, schedule)
     whole: dict[str, Any] = {
         "collection__checkins": schedule.checkins,
@@ -304,9 +306,9 @@ def test_a_simulated_crowd_learns_as_its_task_would(mechanism: str) -> None:
     assert setup.stand_in.length == theirs.length
     assert setup.stand_in.noise_energy <= theirs.noise_energy
     spec = task.optimizer.with_plan(schedule.n_checkins, setup.stand_in, task.reach)
-    assert (setup.step.c, setup.step.averaging) == (spec.c, spec.averaging)
-    assert setup.step.c is not None
-    assert 0 < setup.step.c < math.inf
+    assert (setup.spec.c, setup.spec.averaging) == (spec.c, spec.averaging)
+    assert setup.spec.c is not None
+    assert 0 < setup.spec.c < math.inf
 
 
 @pytest.mark.parametrize(

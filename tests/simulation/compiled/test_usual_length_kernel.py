@@ -23,7 +23,7 @@ from crowdml.simulation.compiled.fast_noise import (
 from crowdml.simulation.compiled.kernel import STRIDE
 from crowdml.simulation.compiled.lanes import LANES
 from crowdml.simulation.fold import fold_slowly, learn
-from crowdml.simulation.trial import prepare
+from crowdml.simulation.trial import schedule_of_crowd
 from crowdml.types import Array
 from tests.simulation.toy import numbers
 
@@ -90,7 +90,7 @@ def some_data(outliers: bool = False) -> Dataset:
 def both(data: Dataset, learning: Learning, seed: int = 5) -> tuple[Array, Array]:
     """Return the parameters after some check-ins, by the compiled fold and by the server's step."""
     crowd = Crowd(devices=20, batch=3, delay=uniform_delay(20))
-    schedule = prepare(data, crowd, np.random.default_rng(1))
+    schedule = schedule_of_crowd(data, crowd, np.random.default_rng(1))
     assert schedule.n_checkins > usual_length.REMEMBERED_LENGTHS + 50
     stops = np.linspace(5, schedule.n_checkins, 6).astype(np.int64)
     fast, _ = learn(data, schedule, learning, stops, np.random.default_rng(seed))

@@ -15,9 +15,9 @@ from crowdml.device.sources.mqtt.broker import Broker
 from crowdml.protocol import Promise
 
 PREFIX = "homeassistant"
-STATES = ["collecting", "waiting", "ended"]
+DISCOVERY_STATES = ["collecting", "waiting", "ended"]
 ENTITIES: dict[str, dict[str, Any]] = {
-    "state": {"name": "State", "device_class": "enum", "options": STATES},
+    "state": {"name": "State", "device_class": "enum", "options": DISCOVERY_STATES},
     "samples": {"name": "Samples in the buffer", "state_class": "measurement"},
     "checkins": {"name": "Check-ins", "state_class": "total_increasing"},
     "epsilon": {"name": "ε spent", "state_class": "total_increasing"},

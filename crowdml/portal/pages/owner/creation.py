@@ -13,9 +13,15 @@ from crowdml.portal.pages.description import Description
 from crowdml.portal.pages.hardships import HARDSHIP_FIELDS, CrowdHardships
 from crowdml.portal.pages.owner.field import sentence
 from crowdml.portal.pages.owner.fields import DEFAULTS, FIELDS, STEPS
-from crowdml.portal.pages.owner.form_drafts import draft_name, drop, keep, kept, new_draft_name
+from crowdml.portal.pages.owner.form_drafts import (
+    delete_draft,
+    draft_name,
+    new_draft_name,
+    read_draft,
+    save_draft,
+)
 from crowdml.portal.pages.owner.form_parsing import FormFields, read_upload
-from crowdml.portal.pages.owner.pilot import FILE_FIELD, WRONG, Pilot, fill_in, with_findings
+from crowdml.portal.pages.owner.pilot import ERROR_FIELD, FILE_FIELD, Pilot, fill_in, with_findings
 from crowdml.portal.pages.owner.session import for_owner, on_post
 from crowdml.portal.pages.owner.task_toml import task_toml
 from crowdml.portal.pages.page import redirect, render
@@ -33,7 +39,7 @@ from crowdml.protocol import (
     set_fields,
 )
 
-SETTINGS = re.compile(r"([\w-]+) (\d{1,9}) (\d{1,9}) (\d{1,9})", re.ASCII)
+PLAN_SETTINGS = re.compile(r"([\w-]+) (\d{1,9}) (\d{1,9}) (\d{1,9})", re.ASCII)
 """The settings of a plan: mechanism, batch, check-ins per device, devices."""
 
 TOML_FIELD, NOT_PRIVATE_FIELD = "toml", "not_private"
@@ -52,21 +58,21 @@ RESULT_BUTTONS = {"preview", "plan", "create"}
 @for_owner
 async def show_form(request: Request) -> Response:
     """Show the form as it was last sent, with its result; reloading the page changes nothing."""
-    name, see = draft_name(request), request.query_params.get("see")
+    name, result = draft_name(request), request.query_params.get("see")
     if name is None:
         return redirect(request, f"/owner/new?draft={new_draft_name()}")
-    posted = await kept(request, name)
+    posted = await read_draft(request, name)
     if posted is None:
         return _page(request, DEFAULTS | {"owner": request.state.owner.name})
     try:
         pilot = Pilot.of(posted)
-        if see not in RESULT_BUTTONS:
+        if result not in RESULT_BUTTONS:
             return _page(request, posted, pilot=pilot)
         text, task = _read(request, posted, pilot)
     except InvalidTask as error:
         return _page(request, posted, error.mistakes, pilot=_pilot_if_any(posted))
     forecast = None
-    if see == "plan" and not task.terms.promise.exact and not pilot:
+    if result == "plan" and not task.terms.promise.exact and not pilot:
         planner, hardships = portal_of(request).planner, CrowdHardships.of(posted)
         forecast = await planner.plan(task, text, service_of(request).closing, hardships)
     return _page(request, posted, text=text, task=task, forecast=forecast, pilot=pilot)
@@ -78,18 +84,18 @@ async def submit_form(request: Request, posted: FormFields) -> Response:
     by, name = request.state.owner.name, draft_name(request) or new_draft_name()
     do = posted.pop("do", "preview")
     try:
-        posted = with_findings(_with_plan(posted), await kept(request, name))
+        posted = with_findings(_with_plan(posted), await read_draft(request, name))
         if do == "create":
             text, task = _read(request, posted, Pilot.of(posted))
             await service_of(request).change_tasks(lambda store: store.create_task(task, by=by))
             portal_of(request).planner.remember(task.name, text, CrowdHardships.of(posted))
-            await drop(request, name)
+            await delete_draft(request, name)
             return redirect(request, f"/owner/tasks/{task.name}?done=created")
     except InvalidTask:
         pass  # the next page shows the mistakes
-    await keep(request, name, posted)
-    see = do if do in RESULT_BUTTONS else "preview"
-    return redirect(request, f"/owner/new?draft={name}&see={see}")
+    await save_draft(request, name, posted)
+    result = do if do in RESULT_BUTTONS else "preview"
+    return redirect(request, f"/owner/new?draft={name}&see={result}")
 
 
 def _read(request: Request, posted: FormFields, pilot: Pilot | None) -> tuple[str, Task]:
@@ -105,7 +111,7 @@ def _read(request: Request, posted: FormFields, pilot: Pilot | None) -> tuple[st
 async def _upload(request: Request, posted: FormFields) -> Response:
     """Fill in the form from a pilot, or explain beside the file why that failed; lose no field."""
     name = draft_name(request) or new_draft_name()
-    await keep(request, name, await fill_in(request, posted))
+    await save_draft(request, name, await fill_in(request, posted))
     return redirect(request, f"/owner/new?draft={name}")
 
 
@@ -114,7 +120,7 @@ upload = on_post(_upload, read_upload)
 
 def _with_plan(posted: FormFields) -> FormFields:
     """Put the recommended settings that `use` names into the form or the task file."""
-    found = SETTINGS.fullmatch(posted.get("use", ""))
+    found = PLAN_SETTINGS.fullmatch(posted.get("use", ""))
     if not found or found[1] not in MECHANISMS:
         return posted
     fields = recommended_fields(found[1], int(found[2]), int(found[3]), int(found[4]))
@@ -155,8 +161,8 @@ def _page(
 ) -> Response:
     from_file = TOML_FIELD in values
     wrong = _by_file(mistakes) if from_file else _by_field(mistakes)
-    if values.get(WRONG):
-        wrong = {FILE_FIELD: [values[WRONG]]} | wrong
+    if values.get(ERROR_FIELD):
+        wrong = {FILE_FIELD: [values[ERROR_FIELD]]} | wrong
     return render(
         request,
         "owner/new.html",

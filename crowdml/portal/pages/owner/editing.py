@@ -7,7 +7,7 @@ from crowdml.errors import InvalidInput, InvalidTask
 from crowdml.portal.pages.context import learner_of, service_of
 from crowdml.portal.pages.owner.field import sentence
 from crowdml.portal.pages.owner.fields import FIELDS
-from crowdml.portal.pages.owner.form_mistakes import send_back
+from crowdml.portal.pages.owner.form_mistakes import redirect_with_mistakes
 from crowdml.portal.pages.owner.form_parsing import FormFields
 from crowdml.portal.pages.owner.session import on_post
 from crowdml.portal.pages.owner.task_toml import field_value
@@ -26,7 +26,7 @@ async def edit_task(request: Request, posted: FormFields) -> Response:
     except InvalidTask as error:
         mistakes = {mistake.field: [sentence(mistake)] for mistake in error.mistakes}
         typed = {key: posted.get(key, "") for key in EDITABLE}
-        return await send_back(request, edits=typed, mistakes=mistakes)
+        return await redirect_with_mistakes(request, edits=typed, mistakes=mistakes)
     return redirect(request, f"/owner/tasks/{name}?done=edited")
 
 
@@ -41,12 +41,12 @@ async def delete_task(request: Request, posted: FormFields) -> Response:
     name, by = learner_of(request).task.name, request.state.owner.name
     if posted.get("confirm", "").strip() != name:
         wrong = say("To delete the task, type its name: {name}", name=name)
-        return await send_back(request, wrong=wrong, deleting=wrong)
+        return await redirect_with_mistakes(request, wrong=wrong, deleting=wrong)
     try:
         await service_of(request).change_tasks(lambda store: store.delete_task(name, by=by))
     except InvalidInput:
         wrong = say(
             "Only a task without check-ins can be deleted, and this task has some. Stop it instead."
         )
-        return await send_back(request, wrong=wrong)
+        return await redirect_with_mistakes(request, wrong=wrong)
     return redirect(request, "/owner?done=deleted")

@@ -21,18 +21,18 @@ def new_draft_name() -> str:
     return secrets.token_urlsafe(15)
 
 
-async def kept(request: Request, name: str) -> FormFields | None:
+async def read_draft(request: Request, name: str) -> FormFields | None:
     """Read a draft of this owner; None if there is none."""
     owner = request.state.owner.name
     return await service_of(request).run_in_reader(lambda store: store.drafts.read(owner, name))
 
 
-async def keep(request: Request, name: str, posted: FormFields) -> None:
+async def save_draft(request: Request, name: str, posted: FormFields) -> None:
     owner = request.state.owner.name
     await service_of(request).run_in_writer(lambda store: store.drafts.keep(owner, name, posted))
 
 
-async def drop(request: Request, name: str | None = None) -> None:
+async def delete_draft(request: Request, name: str | None = None) -> None:
     """Delete one draft of this owner, or all of them."""
     owner = request.state.owner.name
     await service_of(request).run_in_writer(lambda store: store.drafts.drop(owner, name))

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crowdml.portal.pages.context import learner_of
-from crowdml.portal.pages.owner.form_drafts import keep, kept, new_draft_name
+from crowdml.portal.pages.owner.form_drafts import new_draft_name, read_draft, save_draft
 from crowdml.portal.pages.owner.form_parsing import FormFields
 from crowdml.portal.pages.page import redirect
 
@@ -16,7 +16,7 @@ MISTAKE_DRAFT = "newest mistake"
 """The name of the one draft per owner for mistakes, which therefore never push out other drafts."""
 
 
-async def send_back(
+async def redirect_with_mistakes(
     request: Request,
     *,
     edits: FormFields | None = None,
@@ -31,15 +31,15 @@ async def send_back(
         said: Other arguments of `task_page`.
     """
     once = new_draft_name()
-    found = {"edits": edits, "mistakes": mistakes, **said}
-    await keep(request, MISTAKE_DRAFT, {"once": once, "found": msgspec.json.encode(found).decode()})
+    found = msgspec.json.encode({"edits": edits, "mistakes": mistakes, **said}).decode()
+    await save_draft(request, MISTAKE_DRAFT, {"once": once, "found": found})
     return redirect(request, f"/owner/tasks/{learner_of(request).task.name}?wrong={once}")
 
 
-async def sent_back(request: Request) -> dict[str, Any]:
+async def stored_mistakes(request: Request) -> dict[str, Any]:
     """Read the mistake that the address names, as arguments of `task_page`; {} if there is none."""
     once = request.query_params.get("wrong")
-    draft = await kept(request, MISTAKE_DRAFT) if once else None
+    draft = await read_draft(request, MISTAKE_DRAFT) if once else None
     if draft is None or draft["once"] != once:
         return {}
     found: dict[str, Any] = msgspec.json.decode(draft["found"])

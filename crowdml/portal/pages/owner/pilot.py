@@ -18,12 +18,12 @@ from crowdml.portal.pages.owner.form_parsing import LARGEST_FILE, FormFields
 from crowdml.portal.words import PilotPlan, say
 from crowdml.protocol import Start, set_fields
 
-FILE_FIELD, START, PLAN = "pilot", "start", "pilot-plan"
-FOUND, WRONG = "pilot-found", "pilot-wrong"
+FILE_FIELD, START_FIELD, PLAN_FIELD = "pilot", "start", "pilot-plan"
+FINDINGS_FIELD, ERROR_FIELD = "pilot-found", "pilot-wrong"
 """Fields of a draft, never of a form: what was found in the newest file, or why it was not read."""
 
-WORDS = "model.pilot"
-OPTIONS = {
+WORDS_FIELD = "model.pilot"
+COMMAND_OPTIONS = {
     "pilot-label": "--label",
     "pilot-person": "--person",
     "pilot-devices": "--devices",
@@ -54,7 +54,7 @@ class Pilot(NamedTuple):
     @classmethod
     def of(cls, posted: FormFields) -> "Pilot | None":
         """Return the pilot in a form; `InvalidTask` if its text is not a start."""
-        text = posted.get(START, "")
+        text = posted.get(START_FIELD, "")
         if not text:
             return None
         try:
@@ -63,12 +63,13 @@ class Pilot(NamedTuple):
             must = Phrase("must be the start that the form had. Upload the file again")
             raise InvalidTask(Mistake(FILE_FIELD, must)) from error
         plan = None
-        if posted.get(PLAN):
+        if posted.get(PLAN_FIELD):
             try:
-                plan = msgspec.json.decode(posted[PLAN], type=PilotPlan)
+                plan = msgspec.json.decode(posted[PLAN_FIELD], type=PilotPlan)
             except msgspec.DecodeError:
                 plan = None
-        return cls(start, text, posted.get(WORDS, "").strip(), plan, _found(posted.get(FOUND)))
+        found = _found(posted.get(FINDINGS_FIELD))
+        return cls(start, text, posted.get(WORDS_FIELD, "").strip(), plan, found)
 
     @property
     def plan_text(self) -> str:
@@ -80,14 +81,16 @@ class Pilot(NamedTuple):
 
     def named_in(self, text: str, name: str) -> str:
         """Write the start's name and hash into the task file."""
-        return set_fields(text, {"model.start": f"{name or 'task'}.start.npz", WORDS: self.words})
+        start = f"{name or 'task'}.start.npz"
+        return set_fields(text, {"model.start": start, WORDS_FIELD: self.words})
 
 
 def with_findings(posted: FormFields, before: FormFields | None) -> FormFields:
     """Add the sentences about the pilot to the form, which carries only the start."""
-    if not before or FOUND not in before or before.get(START) != posted.get(START):
+    if not before or FINDINGS_FIELD not in before:
         return posted
-    return posted | {FOUND: before[FOUND]}
+    same = before.get(START_FIELD) == posted.get(START_FIELD)
+    return posted | {FINDINGS_FIELD: before[FINDINGS_FIELD]} if same else posted
 
 
 async def fill_in(request: Request, posted: FormFields) -> FormFields:
@@ -95,7 +98,7 @@ async def fill_in(request: Request, posted: FormFields) -> FormFields:
     try:
         return posted | await _filled_in(request, posted)
     except InvalidTask as error:
-        return posted | {WRONG: " ".join(sentence(mistake) for mistake in error.mistakes)}
+        return posted | {ERROR_FIELD: " ".join(sentence(mistake) for mistake in error.mistakes)}
 
 
 async def _filled_in(request: Request, posted: FormFields) -> FormFields:
@@ -104,7 +107,9 @@ async def _filled_in(request: Request, posted: FormFields) -> FormFields:
         must = Phrase("must be a file of at most {n} MB", n=LARGEST_FILE // 10**6)
         found = Phrase("{n} bytes", n=len(data)) if data else Phrase("none")
         raise InvalidTask(Mistake(FILE_FIELD, must, found, Phrase("Choose a smaller file.")))
-    given = {OPTIONS[key]: text.strip() for key, text in posted.items() if key in OPTIONS}
+    given = {
+        option: posted[key].strip() for key, option in COMMAND_OPTIONS.items() if key in posted
+    }
     given |= _hardships(posted, given)
     options = [f"{option}={text}" for option, text in given.items() if text]
     drafted = await portal_of(request).planner.draft(data, options, service_of(request).closing)
@@ -115,8 +120,8 @@ async def _filled_in(request: Request, posted: FormFields) -> FormFields:
         must = Phrase("must make a start of at most {n} KB", n=LARGEST_START // 1000)
         remedy = Phrase("Use `crowdml task new --pilot` on a machine of your own.")
         raise InvalidTask(Mistake(FILE_FIELD, must, Phrase("{n} KB", n=len(text) // 1000), remedy))
-    kept = {START: text, FOUND: msgspec.json.encode(drafted.findings).decode()}
-    kept[PLAN] = msgspec.json.encode(drafted.plan).decode() if drafted.plan else ""
+    kept = {START_FIELD: text, FINDINGS_FIELD: msgspec.json.encode(drafted.findings).decode()}
+    kept[PLAN_FIELD] = msgspec.json.encode(drafted.plan).decode() if drafted.plan else ""
     return _values(posted, drafted.task) | kept
 
 

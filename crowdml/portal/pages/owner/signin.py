@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crowdml.portal.pages.context import service_of
-from crowdml.portal.pages.owner.form_drafts import drop
+from crowdml.portal.pages.owner.form_drafts import delete_draft
 from crowdml.portal.pages.owner.form_parsing import FormFields, read_form
 from crowdml.portal.pages.owner.open_session import SignInResult, open_session
 from crowdml.portal.pages.owner.session import (
@@ -45,7 +45,7 @@ async def sign_in(request: Request) -> Response:
 
 @on_post
 async def _sign_out(request: Request, posted: FormFields) -> Response:
-    await drop(request)
+    await delete_draft(request)
     token = request.state.owner.session
     await service_of(request).run_in_writer(lambda store: store.owners.close_session(token))
     response = redirect(request, "/owner/sign-in")

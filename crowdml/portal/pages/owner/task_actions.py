@@ -10,7 +10,7 @@ from crowdml.errors import InvalidInput
 from crowdml.phrase import Phrase
 from crowdml.portal.pages.context import learner_of, service_of
 from crowdml.portal.pages.owner.form_drafts import DRAFT_NAME, new_draft_name
-from crowdml.portal.pages.owner.form_mistakes import send_back, sent_back
+from crowdml.portal.pages.owner.form_mistakes import redirect_with_mistakes, stored_mistakes
 from crowdml.portal.pages.owner.form_parsing import FormFields
 from crowdml.portal.pages.owner.session import for_owner, on_post
 from crowdml.portal.pages.owner.task_page import Invite, task_page, whole
@@ -28,7 +28,7 @@ REOPENED = (State.REACHED, State.EXHAUSTED)
 @for_owner
 async def show_task(request: Request) -> Response:
     done = _done(request.query_params.get("done", ""))
-    wrong = await sent_back(request)
+    wrong = await stored_mistakes(request)
     return await task_page(request, done=done, invite=await _invite(request), **wrong)
 
 
@@ -53,10 +53,11 @@ async def set_state(request: Request, posted: FormFields) -> Response:
         )
     if learner.state.final:
         why = ending(learner.state, learner.version)
-        return await send_back(request, wrong=say("The task has ended: {why}.", why=why))
+        wrong = say("The task has ended: {why}.", why=why)
+        return await redirect_with_mistakes(request, wrong=wrong)
     if wanted == "stopped" and posted.get("confirm", "").strip() != learner.task.name:
         wrong = say("To stop the task for good, type its name: {name}", name=learner.task.name)
-        return await send_back(request, wrong=wrong, stopping=wrong)
+        return await redirect_with_mistakes(request, wrong=wrong, stopping=wrong)
     by = request.state.owner.name
     return await _change_task(
         request, lambda store: store.set_task_state(learner.task.name, wanted, by=by), wanted
@@ -74,7 +75,7 @@ async def make_invite(request: Request, posted: FormFields) -> Response:
     if not uses:
         found, most = posted.get("uses", "")[:40], count(MOST_USES)
         wrong = say("An invite must have 1 to {most} uses, found {n}.", most=most, n=found or "–")
-        return await send_back(request, wrong=wrong, uses_wrong=wrong, uses=found)
+        return await redirect_with_mistakes(request, wrong=wrong, uses_wrong=wrong, uses=found)
     once = _number(posted.get("once", "")) or new_draft_name()
     code = _code(request, once)
     await service_of(request).change_tasks(
@@ -126,5 +127,5 @@ async def _change_task(request: Request, change: Callable[[Store], None], done: 
         await service_of(request).change_tasks(change)
     except InvalidInput as error:
         wrong = say(error.phrase)
-        return await send_back(request, wrong=wrong[:1].upper() + wrong[1:])
+        return await redirect_with_mistakes(request, wrong=wrong[:1].upper() + wrong[1:])
     return redirect(request, f"/owner/tasks/{learner_of(request).task.name}?done={done}")
