@@ -20,7 +20,7 @@ KEEP_AFTER = {
 
 LONGEST_WAIT = 3600.0
 
-REJECTED = "refused: "
+REJECTED = "rejected: "
 """Start the stored answer to a rejected check-in; it stays, because old files have it."""
 
 

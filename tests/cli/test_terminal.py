@@ -78,9 +78,9 @@ def test_a_rejection_in_the_ledger(quick: Here, trickster: tuple[Trickster, str]
     puppet.model = (200, {}, model)
     puppet.checkin = (422, {}, puppet.problem(f"implausible{HIDDEN}"))
     quick("device", "run", "--source", "-", "--wait", 0.01, typed=3 * ROW)
-    assert "refused: implausible\\x1b[8m" in shown(quick("device", "ledger"))
+    assert "rejected: implausible\\x1b[8m" in shown(quick("device", "ledger"))
     [row] = quick("device", "ledger", "--json").json()["checkins"]
-    assert row["answer"].startswith("refused: implausible\\x1b[8m")
+    assert row["answer"].startswith("rejected: implausible\\x1b[8m")
 
 
 def test_a_file_of_samples(quick: Here, trickster: tuple[Trickster, str]) -> None:

@@ -237,7 +237,7 @@ def test_a_server_without_pages_has_no_earlier_errors(tmp_path: Path) -> None:
     puppet.memory = MemoryTransport(task_of())
     with serving(puppet) as root:
         assert alone.join(f"{root}/join/activity").returncode == 0
-        alone.remember(alone.state | {"places": [3]})
+        alone.remember(alone.state | {"versions": [3]})
         ran = alone.run("result")
     assert ran.stdout.splitlines() == [
         "The task activity has ended, after 7 check-ins.",
