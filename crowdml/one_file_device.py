@@ -75,15 +75,17 @@ ENDINGS = {
 GIVE_UP_ON = {"revoked", "unauthorized"}  # this device can never check in again
 KEEP_AFTER = {"fault", "method-not-allowed", "not-found", "task-paused", "too-frequent"}
 KEEP_AFTER |= {"unavailable", "unknown"}  # the same bytes may be accepted later
-PERSON = {"", "copied", "task-finished", "terms-changed"}  # a person has to do something
+NEEDS_PERSON = {"", "copied", "task-finished", "terms-changed"}  # a person has to do something
 ENDED = {"copied", "task-finished", *GIVE_UP_ON}
-CODES = {**dict.fromkeys(ENDED, 3), **dict.fromkeys(KEEP_AFTER, 5), "wrong-number": 5}
-CODES |= {"task-paused": 6, "terms-changed": 7, "rows": 8}  # how `run` ends, as in the package
+EXIT_CODES = {**dict.fromkeys(ENDED, 3), **dict.fromkeys(KEEP_AFTER, 5), "wrong-number": 5}
+EXIT_CODES |= {"task-paused": 6, "terms-changed": 7, "rows": 8}  # how `run` ends, as in the package
 MOST_SHOWN, MOST_BAD = 5, 1000  # bad lines that are shown; bad lines in a row
 LONGEST_LINE = 2**24
 PROGRESS_SECONDS = 5.0
 NOT_A_SAMPLE = (ArithmeticError, TypeError, ValueError, RecursionError, csv.Error)  # in a line
-OTHERS = "device.py supports only the mechanism direction. Install crowdml, as the join page shows"
+OTHER_MECHANISMS = (
+    "device.py supports only the mechanism direction. Install crowdml, as the join page shows"
+)
 PLAIN_HTTP = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE"}
 SENDING_SENTENCES = ("stays", "often", "rule", "train", "evaluate", "count", "hides")
 LOSS_SENTENCES = ("epsilon", "loss", "less")
@@ -113,9 +115,9 @@ MOST_BARS, BARS = 30, "▁▂▃▄▅▆▇█"
 UNCERTAIN = 0.5  # an estimated share with such a margin, or a larger one, counts as unknown
 PARTIAL_CHAIN = 0x80000  # of ssl.VerifyFlags: no name in Python 3.9; trust a leaf by itself
 WRONG_DATES = (9, 10)  # OpenSSL's codes of certificates that are not yet valid, or have expired
-MINE = 0x63726F77  # marks the files of this program
+APPLICATION_ID = 0x63726F77  # marks the files of this program
 # As floats: products of small integers take less time than those of large ones.
-ONES = [bin(byte).count("1") - 4.0 for byte in range(256)]
+CENTRED_BITS = [bin(byte).count("1") - 4.0 for byte in range(256)]
 
 
 class Problem(Exception):
@@ -143,7 +145,7 @@ def visible(text: object) -> str:
 # The terms: every field has a range, and unknown fields cannot be agreed to
 
 FLAG, POSITIVE, TEXT = (bool, False, True), (float, 1e-9, 1e9), (str, 0, 2000)
-WHO = ("owner", "contact", "purpose")
+OWNER_FIELDS = ("owner", "contact", "purpose")
 MANY, COUNT = 100_000, (int, 1, 10**9)
 SENSOR = {
     "kind": (str, 1, 40), "rate": (float, 0.01, 1000), "window": (int, 1, 4096),
@@ -155,7 +157,7 @@ START = {
     "sha256": (str, 64, 64), "rows": [COUNT], "people": [COUNT], "words": TEXT,
 }  # fmt: skip
 TERMS = {
-    "task": (str, 1, 63), **dict.fromkeys(WHO, (str, 1, 200)), "purpose": (str, 1, 2000),
+    "task": (str, 1, 63), **dict.fromkeys(OWNER_FIELDS, (str, 1, 200)), "purpose": (str, 1, 2000),
     "sensors": TEXT,
     "features": {
         "count": (int, 1, MANY), "description": TEXT, "sensor": [SENSOR], "names": (list, 0, MANY),
@@ -184,7 +186,7 @@ TARGET_HEADERS = ("y", "label", "target", "answer")  # usual names of the column
 LOOKED_AT, FEWEST_ALIKE, ALIKE = 100, 10, 0.95  # rows of a file; rows that may be all the same
 REMEDY = "Check the units and the order of the columns. To use these rows anyway, add --yes."
 APP_REMEDY = "Check the sensor and the units in the app. To use these rows anyway, add --yes."
-CUT = 6.0  # a value counts as at most this many scales from its center
+MOST_SCALES = 6.0  # a value counts as at most this many scales from its center
 
 
 def check(value: Any, rule: Any, path: str) -> None:
@@ -219,12 +221,12 @@ class Terms(SimpleNamespace):
             sha256, terms = hashlib.sha256(text.encode()).hexdigest(), read_json(text)
             privacy = terms.get("privacy") if type(terms) is dict else None
             if type(privacy) is dict and privacy.get("mechanism") in ("gaussian", "laplace"):
-                raise Problem(f"the task uses {privacy['mechanism']} noise: {OTHERS}.")
+                raise Problem(f"the task uses {privacy['mechanism']} noise: {OTHER_MECHANISMS}.")
             check(terms, TERMS, "terms")
         except (ValueError, RecursionError) as error:
             raise Problem(f"the terms must be JSON: {error}. Do not join.") from error
         super().__init__(text=text, sha256=sha256, **terms["model"], **terms["collection"])
-        self.owner, self.contact, self.purpose = (terms[name] for name in WHO)
+        self.owner, self.contact, self.purpose = (terms[name] for name in OWNER_FIELDS)
         features, self.labels = terms["features"], terms["target"]["labels"]
         self.D, columns = features["count"], {name: features[name] for name in COLUMNS}
         self.sensor = features["sensor"]
@@ -248,7 +250,7 @@ class Terms(SimpleNamespace):
             (self.epsilon <= 40, "have an epsilon of at most 40 for each check-in"),
             (self.evaluators + self.counters <= 0.9 * (1 + 1e-9), "let one check-in in ten train"),
             (self.C > 0 or self.counters == 0, "have counters of 0 where there are no labels"),
-            (suits(features["sensor"], self.D), "count what the sensor makes"),
+            (sensor_makes(features["sensor"], self.D), "count what the sensor makes"),
             (
                 all(len(columns[name]) in (0, self.D) for name in ("names", "center", "scale")),
                 "have one name, center and scale for each feature, or none",
@@ -273,7 +275,7 @@ def shape_of(terms: Terms) -> Any:
     return [features, document["target"]["labels"]]
 
 
-def suits(sensor: Any, count: int) -> bool:
+def sensor_makes(sensor: Any, count: int) -> bool:
     """Check how features are made; samples may come from a file, so any sensor is accepted."""
     if sensor is None:
         return True
@@ -329,7 +331,7 @@ def codebook(key: str, d: int, k: int) -> Iterator[list[float]]:
             x ^= (x >> 15) & low
             x = (x * 0x846CA68B) & low
             x ^= (x >> 16) & low
-        yield [ONES[byte] for byte in layout.unpack(x.to_bytes(8 * row, "little"))[:d]]
+        yield [CENTRED_BITS[byte] for byte in layout.unpack(x.to_bytes(8 * row, "little"))[:d]]
 
 
 def in_whole_numbers(u: list[float]) -> tuple[list[float], float]:
@@ -698,7 +700,7 @@ def scaled(terms: Terms, values: list[float | None]) -> list[float]:
         if value is None and terms.missing == "reject":
             raise ValueError(f"column {name}: expected a finite number, found none")
         z = 0.0 if value is None else (value - center) / scale
-        x.append((min(CUT, max(-CUT, z)) if terms.scale else z) / terms.length)
+        x.append((min(MOST_SCALES, max(-MOST_SCALES, z)) if terms.scale else z) / terms.length)
     if not all(map(math.isfinite, x)):
         raise ValueError(f"expected {terms.D} finite numbers, found some that are too large")
     return x
@@ -716,7 +718,7 @@ def doubt_about(terms: Terms, rows: list[list[float | None]]) -> str:
         far = False
         for j, scale in enumerate(terms.scale):
             value = row[j]
-            if value is not None and abs(value - centers[j]) > CUT * scale:
+            if value is not None and abs(value - centers[j]) > MOST_SCALES * scale:
                 far = True
                 cut.setdefault(j, []).append(value)
         wrong += far or math.hypot(*scaled(terms, row)) > 1 + 1e-6
@@ -1153,12 +1155,12 @@ class Memory:
         self.db = private_database(path)
         with self.db:
             self.db.execute("BEGIN IMMEDIATE")
-            if self.scalar("PRAGMA application_id") != MINE:
+            if self.scalar("PRAGMA application_id") != APPLICATION_ID:
                 if self.scalar("SELECT count(*) FROM sqlite_master"):
                     raise Problem(f"{path} is another program's file. Name another with --file.")
                 self.db.execute("CREATE TABLE buffer (sample)")
                 self.db.execute("CREATE TABLE state AS SELECT ? AS document", ('{"ledger": []}',))
-                self.db.execute(f"PRAGMA application_id = {MINE}")
+                self.db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         make_private(path)
 
     def scalar(self, query: str) -> Any:
@@ -1297,7 +1299,7 @@ def join(
     url, task = found.groups()
     old = excluded(memory, url, task) if "device" in memory.read() else None
     server = Server(url, task, re.sub("[: ]", "", fingerprint).lower())
-    view = texts(server.call("GET")[1], "title", "objective", "terms", "terms_sha256")
+    view = require_texts(server.call("GET")[1], "title", "objective", "terms", "terms_sha256")
     terms = Terms(view["terms"], task)
     if terms.sha256 != view["terms_sha256"]:
         raise Problem("the terms do not have the hash that the server names. Do not join.")
@@ -1326,7 +1328,7 @@ The terms are: {terms.sha256}""")
     if not yes and input("Agree and join? [y/N] ").strip().lower() not in ("y", "yes"):
         raise Problem("not joined.")
     request = {"terms": terms.sha256, **({"invite": invite} if invite else {})}
-    me = texts(server.call("POST", "/devices", json.dumps(request))[1], "device", "token")
+    me = require_texts(server.call("POST", "/devices", json.dumps(request))[1], "device", "token")
     if not all(re.fullmatch("[!-~]{1,200}", value) for value in me.values()):
         raise Problem("the server gives no name and token that make sense.")
     me |= {"url": url, "task": task, "fingerprint": server.fingerprint, "terms": terms.text}
@@ -1335,7 +1337,7 @@ The terms are: {terms.sha256}""")
     with memory.change() as state:
         if state.get("device") != (old.device if old else None):
             raise Problem("another process has joined a task with this file.")
-        for name in ("ended", "places", "tallies", "why"):
+        for name in ("ended", "versions", "tallies", "why"):
             state.pop(name, None)
         state.update(me, number=0, outbox=None, sources=state.get("sources", {}))
     if old:
@@ -1376,7 +1378,7 @@ def describe_start(terms: Terms) -> str:
     return f"\nStarts with:   The model starts from {start}{about}."
 
 
-def texts(document: Any, *names: str) -> dict[str, str]:
+def require_texts(document: Any, *names: str) -> dict[str, str]:
     """Return these texts of an answer; other fields are ignored, so that answers can grow."""
     if type(document) is not dict or any(type(document.get(name)) is not str for name in names):
         raise Problem("no answer that makes sense.", "unknown")
@@ -1412,7 +1414,7 @@ def result(memory: Memory) -> list[str]:
         if now["state"] in ENDINGS
         else f"is {now['state']}, with {n} so far."
     )
-    became = describe_contribution(sorted(me.get("places", [])), now, errors)
+    became = describe_contribution(sorted(me.get("versions", [])), now, errors)
     learnt = f"What was learnt: {me['url'].rstrip('/')}/tasks/{me['task']}"
     return [f"The task {me['task']} {said}", *became, learnt]
 
@@ -1556,7 +1558,7 @@ class Device:
                 try:
                     self.check_in(0.0)
                 except Problem as problem:
-                    if problem.kind in GIVE_UP_ON | PERSON:
+                    if problem.kind in GIVE_UP_ON | NEEDS_PERSON:
                         raise
                     later = time.monotonic() + max(FULL_PAUSE, problem.retry_after)
                     print(visible(f"{problem} Trying again later."), file=sys.stderr)
@@ -1618,15 +1620,15 @@ class Device:
     def check_in(self, wait: float) -> None:
         """Send what waits; with a full minibatch, send one number about it.
 
-        What is rejected is tried again for `wait` seconds, or dropped: see `deliver`. What only a
-        person can change is raised. tests/vectors/behaviour.json has every case.
+        What is rejected is tried again for `wait` seconds, or dropped: see `send_pending`. What
+        only a person can change is raised. tests/vectors/behaviour.json has every case.
         """
         deadline, failures, state = time.monotonic() + wait, 0, self.memory.read(self.name)
         if state.get("ended") in GIVE_UP_ON | {"copied"}:
             raise Problem(state["why"], state["ended"])
         while True:
             try:
-                self.deliver()
+                self.send_pending()
                 if self.memory.n_samples() >= self.terms.batch and not self.done():
                     if self.memory.end_if_overtaken():
                         raise Problem(COPIED, "copied")
@@ -1636,7 +1638,7 @@ class Device:
                     # The time it took must not show what was drawn, or from which samples.
                     slot = self.terms.slots * SLOT
                     time.sleep(slot - (time.monotonic() - started) % slot)
-                self.deliver()
+                self.send_pending()
                 return
             except Problem as problem:
                 if problem.kind in GIVE_UP_ON | {"too-many-checkins"}:
@@ -1649,7 +1651,7 @@ class Device:
                 pause = max(pause * (0.5 + secrets.randbelow(1000) / 1000), problem.retry_after)
                 failures += 1
                 late = time.monotonic() + pause > deadline
-                if late or problem.kind in GIVE_UP_ON | PERSON:
+                if late or problem.kind in GIVE_UP_ON | NEEDS_PERSON:
                     raise
                 print(visible(f"{problem} Trying again."), file=sys.stderr)
             time.sleep(pause)
@@ -1702,12 +1704,12 @@ class Device:
             message = {"id": secrets.token_urlsafe(16), "version": version, "terms": terms.sha256}
             state["outbox"] = json.dumps({**message, "number": number, **payload})
             state["number"], entry = number, {"task": state["task"], "number": number}
-            entry |= {"role": role, "epsilon": terms.epsilon, "answer": "none yet"}
+            entry |= {"role": role, "epsilon": terms.epsilon, "answer": "waiting"}
             state["ledger"].append(entry)
             state["tallies"] = [*state.get("tallies", []), count_right(terms, w, samples)]
             db.execute("DELETE FROM buffer")
 
-    def deliver(self) -> None:
+    def send_pending(self) -> None:
         """Send what waits. The server has read a rejected check-in too: its ε stays in the ledger.
 
         A rejected check-in is dropped, unless the same bytes may be accepted later.
@@ -1722,7 +1724,7 @@ class Device:
             raise Problem(COPIED, "copied")
         try:
             answer = self.server.call("POST", "/checkins", outbox)[1]
-            said, version = texts(answer, "status")["status"], answer.get("version")
+            said, version = require_texts(answer, "status")["status"], answer.get("version")
             if said not in ("applied", "duplicate"):
                 raise Problem(f"no answer that makes sense: {said}.", "unknown")
         except Problem as problem:
@@ -1736,8 +1738,8 @@ class Device:
         with self.memory.change(self.name) as state:
             if state["outbox"] == outbox:
                 state["outbox"], state["ledger"][-1]["answer"] = None, said
-                if type(version) is int and version > 0:  # its version; the key is in stored files
-                    state["places"] = [*state.get("places", []), version]
+                if type(version) is int and version > 0:
+                    state["versions"] = [*state.get("versions", []), version]
         if rejection:
             raise rejection
 
@@ -1853,7 +1855,7 @@ def main() -> int:
             visible(error) or "nobody answers here. Add --yes to go on without a question.",
             file=sys.stderr,
         )
-        code = CODES.get(kind, 1) if args.command == "run" else 1
+        code = EXIT_CODES.get(kind, 1) if args.command == "run" else 1
     return code
 
 

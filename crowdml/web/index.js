@@ -20,6 +20,6 @@ export { boundFeatures, checkTarget, targetOf } from "./privacy/features.js";
 export { Ledger, lossOf, wholeLossOf } from "./privacy/ledger.js";
 export { Loss } from "./privacy/loss.js";
 export { Minibatch, chooseRows } from "./privacy/minibatch.js";
-export { makeFeatures } from "./protocol/columns.js";
+export { scaledFeatures } from "./protocol/features.js";
 export { startPhrase } from "./protocol/start.js";
 export { Terms, termsHash } from "./protocol/terms.js";

@@ -1,6 +1,6 @@
 /** Define the shapes of what modules pass to each other. Browsers never load them. */
 
-import type { FEATURES } from "./protocol/columns.js";
+import type { FEATURES } from "./protocol/features.js";
 import type { START } from "./protocol/start.js";
 
 export type Columns = Omit<ReturnType<typeof FEATURES>, "description" | "sensor">;

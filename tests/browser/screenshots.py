@@ -216,7 +216,9 @@ def see_the_end(camera: Camera, page: Page) -> None:
         participant = Participant(page, camera.portal, name).open()
         page.locator("#agree").click()
         page.locator("#labels button").first.click()
-        expect(page.locator("[data-for-you] svg").first).to_be_visible(timeout=1000 * PATIENCE)
+        expect(page.locator("[data-personal-accuracy] svg").first).to_be_visible(
+            timeout=1000 * PATIENCE
+        )
         camera.take(page, "participant-ending-collecting")
         page.locator("#run").click()
         participant.until_quiet()
@@ -226,7 +228,7 @@ def see_the_end(camera: Camera, page: Page) -> None:
     expect(page.locator("#became")).to_have_text(FELL, timeout=1000 * PATIENCE)
     page.locator("#keep").click()
     expect(page.locator("#kept")).not_to_be_empty()
-    page.locator("#trial button").click()
+    page.locator("#try-form button").click()
     expect(page.locator("#prediction dl")).to_be_visible()
     camera.take(page, "participant-ending")
 

@@ -35,7 +35,7 @@ def test_someone_takes_part_in_firefox(tmp_path: Path, serve_portal: ServePortal
         assert browser.look("document.querySelector('h1').innerText") == TASK.title
         browser.see('[data-live="link"]', "Live")
         # The page loads it by itself, and Firefox complains if it is left meanwhile.
-        assert browser.look("import('/web/page/trial.js').then(() => true)")
+        assert browser.look("import('/web/page/try_model.js').then(() => true)")
         browser.open(f"{portal.url}/join/sleep")
         browser.click("#agree")
         browser.type("#fields label:first-child input", "7.5")

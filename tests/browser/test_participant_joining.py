@@ -67,7 +67,7 @@ def test_everything_to_know_can_be_read_without_scripts(browse: Browse, server: 
     expect(page.get_by_text("and ε = 1 for a single sample.").first).to_be_attached()
     assert page.locator("#terms-text").text_content() == MOVING.terms.text
     expect(page.get_by_text(terms_hash(MOVING.terms.text))).to_be_attached()
-    expect(page.locator("#part-title")).to_be_hidden()
+    expect(page.locator("#running-title")).to_be_hidden()
 
 
 def test_a_text_that_does_not_match_its_hash_is_rejected(browse: Browse, server: Portal) -> None:

@@ -125,7 +125,7 @@ def test_the_limit_decides_what_is_lost(browse: Browse, server: Portal) -> None:
         expect(page.locator("#lose-level")).to_have_text(level)
         expect(page.locator("#lose-said")).to_contain_text(sure)
         expect(page.locator("#checkins-epsilon")).to_have_text(f"ε = {checkins}")
-        expect(page.locator("#time-in-all")).to_have_text(time)
+        expect(page.locator("#total-time")).to_have_text(time)
 
 
 def test_a_tap_on_an_answer_resumes_and_a_reload_recalls(browse: Browse, server: Portal) -> None:

@@ -163,11 +163,11 @@ def test_a_task_that_finishes(browse: Browse, server: Portal, watch: Watch) -> N
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url + (request.post_data or "")))
     participant = running(page, server, "finished", "Walking")
-    for_you = page.locator("#for-you-title + [data-for-you]")
-    expect(for_you).to_have_text("Known after your first check-in.")
+    accuracy = page.locator("#accuracy-title + [data-personal-accuracy]")
+    expect(accuracy).to_have_text("Known after your first check-in.")
     participant.until_applied(5)
-    expect(for_you).to_contain_text(RIGHT)
-    expect(for_you.get_by_role("img", name="Over time: ")).to_be_visible()
+    expect(accuracy).to_contain_text(RIGHT)
+    expect(accuracy.get_by_role("img", name="Over time: ")).to_be_visible()
     with server.store() as store:
         store.set_task_state("finished", "stopped")
     participant.view("ended")
@@ -177,7 +177,7 @@ def test_a_task_that_finishes(browse: Browse, server: Portal, watch: Watch) -> N
     expect(page.get_by_role("dialog", name="Erase everything?")).to_be_visible()
     participant.tap("Keep")
     expect(page.get_by_role("button", name="Set the limit")).to_be_hidden()
-    expect(page.locator("#works-title + [data-for-you]")).to_contain_text(RIGHT)
+    expect(page.locator("#ended-accuracy-title + [data-personal-accuracy]")).to_contain_text(RIGHT)
     expect(page.locator("#learnt")).to_have_text(
         re.compile(r"The crowd’s model has learnt from \d+ check-ins\.")
     )

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from crowdml.cli.device.commands import CODES
+from crowdml.cli.device.commands import EXIT_CODES
 from tests.docs.pages import ROOT
 from tests.docs.test_commands import KNOWN
 from tests.packaging.image import base, caddyfiles, secrets
@@ -63,7 +63,7 @@ def test_systemd_knows_every_way_a_device_stops() -> None:
     unit = SYSTEMD / "crowdml-device.service"
     prevent = set(map(int, setting(unit, "RestartPreventExitStatus").split()))
     fine = set(map(int, setting(unit, "SuccessExitStatus").split()))
-    named = {outcome.name: code for outcome, code in CODES.items()}
+    named = {outcome.name: code for outcome, code in EXIT_CODES.items()}
     assert prevent == {1, 2, named["ENDED"], named["LIMIT"], named["TERMS"], DOUBTFUL}
     listening = setting(SYSTEMD / "crowdml-listen.service", "RestartPreventExitStatus")
     assert set(map(int, listening.split())) == {1, 2, named["ENDED"], DOUBTFUL}

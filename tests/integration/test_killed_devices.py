@@ -151,7 +151,7 @@ def _look(step: str, state: Any, buffered: int, n_sent: int) -> None:
     assert bool(state["outbox"]) == (step in ("stored", "booked", "sent"))
     assert (buffered >= BATCH) == (step in ("checked out", "written"))
     if step == "sent":
-        assert state["ledger"][-1]["answer"] == "none yet"
+        assert state["ledger"][-1]["answer"] == "waiting"
         assert n_sent == state["number"], "it has arrived, and the device does not know"
 
 

@@ -77,8 +77,8 @@ def test_codebooks(case: dict[str, Any], expected: dict[str, Any]) -> None:
 @pytest.mark.parametrize(("case", "expected"), vectors("results"))
 def test_what_the_participant_is_told(case: Any, expected: Any) -> None:
     said = standalone.describe_personal_accuracy(case["tallies"], case["tolerance"])
-    assert (said or None) == expected["for_you"]
-    assert standalone.shares_over_time(case["tallies"]) == expected["course"]
+    assert (said or None) == expected["personal_accuracy"]
+    assert standalone.shares_over_time(case["tallies"]) == expected["shares_over_time"]
     names = ("value", "margin")
     error = case["error"] and dict(zip(names, case["error"], strict=True))
     now = {"state": case["state"], "version": case["version"], "error": error}

@@ -237,7 +237,7 @@ def test_a_server_without_pages_has_no_earlier_errors(tmp_path: Path) -> None:
     script.memory = MemoryTransport(task_of())
     with serving(script) as root:
         assert program.join(f"{root}/join/activity").returncode == 0
-        program.remember(program.state | {"places": [3]})
+        program.remember(program.state | {"versions": [3]})
         ran = program.run("result")
     assert ran.stdout.splitlines() == [
         "The task activity has ended, after 7 check-ins.",

@@ -257,22 +257,22 @@ def results() -> list[Case]:
         {"tallies": many},
     ]
     ended: Case = {"mine": [314], "state": "reached", "version": 1000, "error": [0.14, 0.03]}
-    course = [[100, 0.4, 0.1], [300, 0.21, 0.03], [700, 0.16, 0.02]]
+    past_errors = [[100, 0.4, 0.1], [300, 0.21, 0.03], [700, 0.16, 0.02]]
     became: list[Case] = [
-        {**ended, "errors": course},
-        {**ended, "mine": [314, 315, 900], "errors": course},
-        {**ended, "error": [0.19, 0.03], "errors": course},
-        {**ended, "error": [0.3, 0.05], "errors": course},
+        {**ended, "errors": past_errors},
+        {**ended, "mine": [314, 315, 900], "errors": past_errors},
+        {**ended, "error": [0.19, 0.03], "errors": past_errors},
+        {**ended, "error": [0.3, 0.05], "errors": past_errors},
         {**ended, "error": [0.204, 0.001], "errors": [[314, 0.2062, 0.001]]},
-        {**ended, "errors": course[2:]},
+        {**ended, "errors": past_errors[2:]},
         {**ended, "error": [0.01, 0.04], "errors": [[9, 0.3, 0.5]]},
-        {**ended, "error": [0.3, 0.5], "errors": course},
+        {**ended, "error": [0.3, 0.5], "errors": past_errors},
         {**ended, "error": None},
         {**ended, "mine": [1000]},
-        {**ended, "mine": [5, 7], "state": "running", "errors": course},
-        {**ended, "state": "paused", "errors": course},
+        {**ended, "mine": [5, 7], "state": "running", "errors": past_errors},
+        {**ended, "state": "paused", "errors": past_errors},
         {**ended, "mine": [1001]},
-        {**ended, "error": [-0.02, 0.03], "errors": course},
+        {**ended, "error": [-0.02, 0.03], "errors": past_errors},
         {**ended, "error": [0.9, 0.01], "errors": [[9, 1.04, 0.02]]},
     ]
     return [nothing | case for case in [*tallies, *became]]

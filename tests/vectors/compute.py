@@ -292,8 +292,8 @@ def results(case: Case) -> Case:
     )
     errors = [PastError(*each) for each in case["errors"]]
     return {
-        "for_you": said and str(said),
-        "course": shares_over_time(tallies),
+        "personal_accuracy": said and str(said),
+        "shares_over_time": shares_over_time(tallies),
         "became": [str(each) for each in describe_contribution(case["mine"], now, errors)],
     }
 

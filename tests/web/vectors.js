@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 
-/** @import { Amount } from "../../crowdml/web/types.js" */
+/** @import { NoiseAmount } from "../../crowdml/web/types.js" */
 
 /**
  * @param {string} name
@@ -26,7 +26,7 @@ export class GivenChance {
   #noise;
   #draws;
   #id;
-  /** @type {Amount[]} What noise was asked for. */
+  /** @type {NoiseAmount[]} What noise was asked for. */
   amounts = [];
 
   /**
@@ -58,7 +58,7 @@ export class GivenChance {
 
   /**
    * @param {readonly number[]} values
-   * @param {Amount} amount
+   * @param {NoiseAmount} amount
    */
   addLaplace(values, amount) {
     this.amounts.push(amount);
@@ -68,7 +68,7 @@ export class GivenChance {
 
   /**
    * @param {readonly number[]} values
-   * @param {Amount} amount
+   * @param {NoiseAmount} amount
    */
   addGaussian(values, amount) {
     return this.addLaplace(values, amount);

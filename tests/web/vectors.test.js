@@ -7,7 +7,7 @@ import { requireSuccessor } from "../../crowdml/web/device/agreement.js";
 import { boundFeatures, checkTarget, targetOf } from "../../crowdml/web/privacy/features.js";
 import { chooseGrid, quantize, sensitivitySteps } from "../../crowdml/web/privacy/grid.js";
 import { decodeParameters } from "../../crowdml/web/protocol/codec.js";
-import { FEATURES } from "../../crowdml/web/protocol/columns.js";
+import { FEATURES } from "../../crowdml/web/protocol/features.js";
 import { errorInWords, estimateInWords, probabilityInWords, significant } from "../../crowdml/web/protocol/numbers_in_words.js";
 
 import {
@@ -28,7 +28,7 @@ import {
   describePersonalAccuracy,
   limitsOf,
   lossOf,
-  makeFeatures,
+  scaledFeatures,
   checkinKeyOf,
   phrase,
   termsHash,
@@ -109,8 +109,8 @@ function sensitivity({ clip, n, grid, rounding }, output) {
 function results(input, output) {
   const counts = input.tallies.map((/** @type {number[]} */ [right, samples]) => ({ right, samples }));
   const said = describePersonalAccuracy(counts, input.tolerance);
-  assert.equal(said && write(said), output.for_you);
-  assert.deepEqual(sharesOverTime(counts), output.course);
+  assert.equal(said && write(said), output.personal_accuracy);
+  assert.deepEqual(sharesOverTime(counts), output.shares_over_time);
   const named = (/** @type {number[] | null} */ row) => row && { value: row.at(-2), margin: row.at(-1) };
   const errors = input.errors.map((/** @type {number[]} */ row) => ({ version: row[0], ...named(row) }));
   const { state, version } = input;
@@ -127,8 +127,8 @@ function quantisation({ values, grid }, output) {
 /** @param {any} input @param {any} output */
 function features({ x, norm, features = { count: x.length } }, { bounded }) {
   const columns = FEATURES(features, "features");
-  if (bounded) assert.deepEqual(Array.from(makeFeatures(columns, x, norm)), bounded);
-  else assert.throws(() => makeFeatures(columns, x, norm), InvalidSample);
+  if (bounded) assert.deepEqual(Array.from(scaledFeatures(columns, x, norm)), bounded);
+  else assert.throws(() => scaledFeatures(columns, x, norm), InvalidSample);
 }
 
 /** @param {any} input @param {any} output */

@@ -44,7 +44,7 @@ from crowdml.tables import read_dialect
 
 app = typer.Typer(help="Take part in a task.", no_args_is_help=True)
 app.command()(join)
-CODES = {
+EXIT_CODES = {
     Outcome.ENDED: 3,
     Outcome.LIMIT: 4,
     Outcome.WAITING: 5,
@@ -150,7 +150,7 @@ def run(
                 + (f", and {counts.skipped:,} that are not" if counts.skipped else "")
                 + f". {wanted}"
             )
-        raise typer.Exit(CODES.get(Outcome.ENDED if device.ended else counts.outcome, 0))
+        raise typer.Exit(EXIT_CODES.get(Outcome.ENDED if device.ended else counts.outcome, 0))
 
 
 def _report(

@@ -117,7 +117,7 @@ function update(statistics) {
   article.querySelector('[data-live="state"]').className = `state state-${statistics.state}`;
   show("state", stateOf(statistics));
   redraw();
-  if (document.querySelector("#try:not(:has(#trial))")) offerTrial();
+  if (document.querySelector("#try:not(:has(#try-form))")) offerTryForm();
 }
 
 const ENDED = new Set(["reached", "exhausted", "stopped"]);
@@ -236,38 +236,38 @@ if (form) {
 
 // Load the program to try the model when its place comes into view.
 
-function watchTrial() {
-  const trial = document.querySelector("#trial");
-  if (!trial) return;
-  const loading = () => import("../web/page/trial.js");
+function watchTryForm() {
+  const form = document.querySelector("#try-form");
+  if (!form) return;
+  const loading = () => import("../web/page/try_model.js");
   const seen = new IntersectionObserver((changes) => {
     if (!changes.some(({ isIntersecting }) => isIntersecting)) return;
     seen.disconnect();
     loading();
   });
-  seen.observe(trial);
-  trial.addEventListener("submit", async (event) => {
+  seen.observe(form);
+  form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const { predict } = await loading();
-    predict(trial, document.querySelector("#prediction"));
+    predict(form, document.querySelector("#prediction"));
   });
 }
 
 let offering = false;
 
 /** Show the form to try the model as soon as something is learnt. */
-async function offerTrial() {
+async function offerTryForm() {
   if (offering) return;
   offering = true;
   try {
     const answer = await fetch(location.href);
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    if (page.querySelector("#trial")) document.querySelector("#try").replaceWith(page.querySelector("#try"));
-    watchTrial();
+    if (page.querySelector("#try-form")) document.querySelector("#try").replaceWith(page.querySelector("#try"));
+    watchTryForm();
   } catch {
     // The next check-in tries again.
   }
   offering = false;
 }
 
-watchTrial();
+watchTryForm();

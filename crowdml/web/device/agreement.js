@@ -10,7 +10,7 @@ import { Terms, termsHash } from "../protocol/terms.js";
 import { countRight } from "./personal_accuracy.js";
 import { nonsense } from "./network/transport.js";
 
-/** @import { Agreed, Approval, CheckedOut, Checkout, Ledger, WriteCheckin } from "../types.js" */
+/** @import { AgreedTerms, Approval, CheckedOut, Checkout, Ledger, WriteCheckin } from "../types.js" */
 
 /** Hold the pinned terms and the limits. Of what a server says later, only w is used here. */
 export class Agreement {
@@ -19,7 +19,7 @@ export class Agreement {
   #mechanism;
 
   /**
-   * @param {Agreed} agreed
+   * @param {AgreedTerms} agreed
    * @param {string} termsSha256
    */
   constructor(agreed, termsSha256) {
@@ -30,7 +30,7 @@ export class Agreement {
     this.#mechanism = this.terms.mechanism();
   }
 
-  /** @param {Agreed} agreed */
+  /** @param {AgreedTerms} agreed */
   static async of(agreed) {
     return new Agreement(agreed, await termsHash(agreed.terms));
   }

@@ -3,7 +3,7 @@
 import { TermsChanged } from "../errors.js";
 import { phrase } from "../phrase.js";
 import { targetOf } from "../privacy/features.js";
-import { makeFeatures } from "../protocol/columns.js";
+import { scaledFeatures } from "../protocol/features.js";
 import { Agreement } from "./agreement.js";
 import { enrol } from "./enrolment.js";
 import { Exchange } from "./exchange.js";
@@ -25,7 +25,7 @@ export { GIVE_UP_ON, KEEP_AFTER } from "./exchange.js";
  *     await device.leave();
  *
  * Events: `change` when anything that the device knows has changed, in this tab or another;
- * `step` with the name of each step of a check-in as its `detail`; `say` with a phrase for the
+ * `step` with the name of each step of a check-in as its `detail`; `notice` with a phrase for the
  * participant as its `detail`.
  */
 export class Device extends Exchange {
@@ -171,7 +171,7 @@ export class Device extends Exchange {
       throw new TermsChanged("this sample was taken under other terms. It was not kept.");
     }
     const { terms, norm } = this.agreement;
-    const features = makeFeatures(terms.features, x, norm);
+    const features = scaledFeatures(terms.features, x, norm);
     const target = targetOf(y, terms.target.labels);
     if (this.ended !== null) return false;
     let current = true;

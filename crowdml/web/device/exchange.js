@@ -9,7 +9,7 @@ import { SLOT } from "./retry_timer.js";
 /** @import { WrittenCheckin, OutcomeName } from "../types.js" */
 
 /** Rejections after which this device stops; all but the end of a task are for good. */
-export const GIVE_UP_ON = ["revoked", "task-finished", "unauthorized"];
+export const GIVE_UP_ON = ["revoked", "unauthorized"];
 
 /** Rejections after which the same bytes may still be accepted later. */
 export const KEEP_AFTER = [
@@ -185,8 +185,7 @@ export class Exchange extends Membership {
    */
   async #handleRejection(error) {
     this.notify(phrase("the server rejected it: {why}", { why: error.phrase }));
-    const finished = error.kind === "task-finished";
-    if (GIVE_UP_ON.includes(error.kind) && !finished) {
+    if (GIVE_UP_ON.includes(error.kind)) {
       await this.end(error.kind, error.phrase);
       return Outcome.ENDED;
     }
@@ -195,7 +194,7 @@ export class Exchange extends Membership {
       await this.end("fulfilled", ALL_MADE);
       return Outcome.ENDED;
     }
-    if (finished) {
+    if (error.kind === "task-finished") {
       // The owner may reopen the task: the device asks again when the page is opened again.
       this.taskEnd = { code: error.kind, phrase: error.phrase };
       return Outcome.ENDED;

@@ -12,7 +12,7 @@ import { RetryTimer } from "./retry_timer.js";
 
 /** @import { DeviceStore, End, Identity, Limits, Options, Phrase } from "../types.js" */
 
-const LEFT = phrase("this device has left its task. Join again.");
+const LEFT_SENTENCE = phrase("this device has left its task. Join again.");
 
 export class Membership extends EventTarget {
   /** @protected @type {End | null} */
@@ -150,7 +150,7 @@ export class Membership extends EventTarget {
   /** @param {(identity: Identity, nSamples: number) => Identity} change */
   async #storeIdentity(change) {
     const changed = await this.store.update((known, nSamples) => {
-      if (!known) throw new InvalidInput(LEFT.template);
+      if (!known) throw new InvalidInput(LEFT_SENTENCE.template);
       return change(known, nSamples);
     });
     await this.#adopt(changed);
@@ -175,7 +175,7 @@ export class Membership extends EventTarget {
   }
 
   #left() {
-    this.#identity = { ...this.#identity, token: "", ended: { code: "left", phrase: LEFT } };
+    this.#identity = { ...this.#identity, token: "", ended: { code: "left", phrase: LEFT_SENTENCE } };
   }
 
   /**

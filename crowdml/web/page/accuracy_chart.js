@@ -5,7 +5,7 @@ import { make } from "./elements.js";
 import { say } from "./say.js";
 
 /** @import { Terms } from "../protocol/terms.js" */
-/** @import { Sent } from "../types.js" */
+/** @import { SentCheckin } from "../types.js" */
 
 const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 const CHART_HEIGHT = 24;
@@ -16,7 +16,7 @@ const FEWEST_BARS = 5;
 /**
  * Write the sentence and the chart in every place for them. They never leave the page.
  *
- * @type {(terms: Terms, history: readonly Sent[], ended: boolean) => void}
+ * @type {(terms: Terms, history: readonly SentCheckin[], ended: boolean) => void}
  */
 export function renderPersonalAccuracy(terms, history, ended) {
   const tallies = history.map(({ tally }) => tally ?? { right: 0, samples: 0 });
@@ -24,9 +24,9 @@ export function renderPersonalAccuracy(terms, history, ended) {
   const text = said ? say(said) : ended ? say("Not known: too few of your samples were used.") : waitingText(history);
   const shares = sharesOverTime(tallies);
   const state = `${text} ${shares.map(percent)}`;
-  for (const container of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-for-you]"))) {
-    if (container.dataset["forYou"] === state) continue;
-    container.dataset["forYou"] = state;
+  for (const container of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-personal-accuracy]"))) {
+    if (container.dataset["personalAccuracy"] === state) continue;
+    container.dataset["personalAccuracy"] = state;
     container.replaceChildren(make("p", text), ...(said && shares.length >= FEWEST_BARS ? [drawChart(shares), makeCaption()] : []));
   }
 }
@@ -37,7 +37,7 @@ function makeCaption() {
   return made;
 }
 
-/** @param {readonly Sent[]} history */
+/** @param {readonly SentCheckin[]} history */
 function waitingText(history) {
   return history.length
     ? say("Known as soon as the crowd’s model has learnt something.")

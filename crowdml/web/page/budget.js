@@ -37,7 +37,7 @@ export class Budget {
     });
     byId("stay-stopped").addEventListener("click", () => {
       byId("more").hidden = true;
-      byId("part-title").focus();
+      byId("running-title").focus();
     });
     byId("limit-form").addEventListener("submit", (event) => {
       event.preventDefault();

@@ -92,9 +92,9 @@ function showLoss(terms, checkins) {
   putAll("lose-short", promise.lossInShort);
   putAll("lose-said", promise.whatIsLost);
   const seconds = secondsPerCheckin(terms);
-  if (seconds && document.getElementById("time-in-all")) {
-    put("time-in-all", durationText(seconds * checkins));
-    put("n-in-all", count(checkins));
+  if (seconds && document.getElementById("total-time")) {
+    put("total-time", durationText(seconds * checkins));
+    put("total-checkins", count(checkins));
   }
 }
 

@@ -1,6 +1,6 @@
 /** Predict with the crowd's newest model, which is checked out again from time to time. */
 
-import { makeFeatures } from "../index.js";
+import { scaledFeatures } from "../index.js";
 import { number } from "./elements.js";
 import { say } from "./say.js";
 
@@ -38,7 +38,7 @@ export class CrowdModel {
     const w = this.#w;
     if (!w || w.every((value) => value === 0)) return say("no guess yet");
     const { norm } = this.#device.terms.mechanism();
-    const y = this.#model.predict(w, makeFeatures(this.#device.terms.features, x, norm));
+    const y = this.#model.predict(w, scaledFeatures(this.#device.terms.features, x, norm));
     const { labels, unit } = this.#device.terms.target;
     return labels[y] ?? `${number(y, 3)} ${unit}`.trimEnd();
   }

@@ -64,9 +64,9 @@ export function showView(name) {
   }
   // A stray tap must not end collecting, so links to other pages open in a new tab.
   for (const link of outside) {
-    if (link instanceof HTMLAnchorElement) link.target = name === "part" ? "_blank" : "";
+    if (link instanceof HTMLAnchorElement) link.target = name === "running" ? "_blank" : "";
   }
-  document.body.classList.toggle("busy", name === "part");
+  document.body.classList.toggle("busy", name === "running");
   byId(`${name}-title`).focus();
 }
 

@@ -3,17 +3,17 @@
 import { Unreachable, describeContribution, errorNow, publicResults } from "../index.js";
 import { byId, element, put, showError } from "./elements.js";
 import { say } from "./say.js";
-import { predict } from "./trial.js";
+import { predict } from "./try_model.js";
 
 /** @import { Device } from "../index.js" */
-/** @import { Kept, PublicResults, Sent } from "../types.js" */
+/** @import { Kept, PublicResults, SentCheckin } from "../types.js" */
 
 /** Milliseconds until the server is asked again, while there are no results. */
 const RETRY_MS = 60_000;
 
 export class Ending {
   #device;
-  #form = element("trial", HTMLFormElement);
+  #form = element("try-form", HTMLFormElement);
   /** @type {Kept} */
   #kept = {};
   #asked = false;
@@ -39,7 +39,7 @@ export class Ending {
     });
   }
 
-  /** @param {readonly Sent[]} history */
+  /** @param {readonly SentCheckin[]} history */
   async render(history) {
     this.#kept = await this.#device.readKept();
     this.#write(history);
@@ -71,7 +71,7 @@ export class Ending {
     }
   }
 
-  /** @param {readonly Sent[]} history */
+  /** @param {readonly SentCheckin[]} history */
   #write(history) {
     const { results, model } = this.#kept;
     const mine = history.flatMap(({ version }) => version ?? []).sort((a, b) => a - b);
@@ -80,7 +80,7 @@ export class Ending {
     put("learnt", results ? learntText(results) : this.#waiting());
     put("became", became.map((each) => say(each)).join(" "));
     const nothing = results?.version === 0;
-    byId("trial-card").hidden = byId("keep-card").hidden = nothing;
+    byId("try-card").hidden = byId("keep-card").hidden = nothing;
     byId("keep").hidden = model !== undefined && results?.final !== false;
     put("keep", model === undefined ? say("Keep it on this device") : say("Keep the newest one"));
     put("kept", model === undefined ? "" : say("It is on this device now, and you can try it without a network."));

@@ -51,21 +51,21 @@ async function takePart(device, fresh) {
 
   const refresh = oneAtATime(async () => {
     if (left) return;
-    if (device.ended?.code === "left") return bye();
+    if (device.ended?.code === "left") return showLeft();
     // Another tab has agreed to other terms; the labels and numbers here belong to the old terms.
     if (device.termsSha256 !== agreed) return location.reload();
-    await participation.updateLimited();
+    await participation.updateAtLimit();
     panel.count(await device.nSamples());
     const history = await device.history();
     sent.render(history);
     await budget.render();
     panel.render();
-    const over = device.ended ?? participation.over;
-    renderPersonalAccuracy(device.terms, history, over !== null);
-    put("ended-why", over ? say(over.phrase) : "");
-    showView(over ? "ended" : participation.termsChanged ? "terms" : "part");
-    if (over) await ending.render(history);
-    if (participation.termsChanged && !over && !compared) {
+    const end = device.ended ?? participation.end;
+    renderPersonalAccuracy(device.terms, history, end !== null);
+    put("ended-why", end ? say(end.phrase) : "");
+    showView(end ? "ended" : participation.termsChanged ? "terms" : "running");
+    if (end) await ending.render(history);
+    if (participation.termsChanged && !end && !compared) {
       compared = true;
       await comparison.render();
     }
@@ -87,13 +87,13 @@ async function takePart(device, fresh) {
       left = true;
       await participation.close();
       await device.leave();
-      await bye();
+      await showLeft();
     } catch (error) {
       showError(error);
     }
   });
 
-  async function bye() {
+  async function showLeft() {
     left = true;
     clearInterval(timer);
     await participation.close();
@@ -106,13 +106,13 @@ async function takePart(device, fresh) {
   const { results } = await device.readKept();
   const state = byId("page").dataset["ended"] || (results?.final ? results.state : "");
   if (state) {
-    participation.over = taskEnded({ state });
+    participation.end = taskEnded({ state });
     device.sync().catch(showError);
   }
   participation.run(fresh || participation.typedIn);
   // Leaving must be possible even if the ledger cannot be read.
   await refresh().catch((error) => {
-    showView("part");
+    showView("running");
     throw error;
   });
   await participation.sync();

@@ -30,17 +30,17 @@ export class Panel {
   }
 
   render() {
-    const { label, labelled, limited, running, typedIn } = this.#participation;
-    this.#labelButtons.render(label, limited);
-    input("target").disabled = limited;
+    const { label, labelled, atLimit, running, typedIn } = this.#participation;
+    this.#labelButtons.render(label, atLimit);
+    input("target").disabled = atLimit;
     put("run", running ? say("Pause") : say("Resume"));
     byId("run").className = running ? "second" : "";
     // Before the first label nothing is read, so there is nothing to pause.
-    byId("run").hidden = typedIn || limited || (running && !labelled);
-    byId("limit-reached").hidden = !limited;
-    byId("answer").hidden = limited;
-    byId("now").hidden = limited;
-    byId("signal").hidden = typedIn || limited || !labelled;
+    byId("run").hidden = typedIn || atLimit || (running && !labelled);
+    byId("limit-reached").hidden = !atLimit;
+    byId("answer").hidden = atLimit;
+    byId("now").hidden = atLimit;
+    byId("signal").hidden = typedIn || atLimit || !labelled;
     this.#keepScreenOn();
     this.tick();
   }
@@ -73,9 +73,9 @@ export class Panel {
   }
 
   #predictionText() {
-    const { crowd, reader, typedIn, labelled, open } = this.#participation;
+    const { crowd, reader, typedIn, labelled, collecting } = this.#participation;
     const { x, sensing } = reader;
-    if (!typedIn && labelled && !open) return "–";
+    if (!typedIn && labelled && !collecting) return "–";
     if (!typedIn && !labelled) return say("after your answer");
     if (!typedIn) return x && sensing ? crowd.predictionText(x) : untilWindowText(reader);
     const values = this.#values();
@@ -83,8 +83,8 @@ export class Panel {
   }
 
   async #keepScreenOn() {
-    const { reader, open } = this.#participation;
-    const kept = await keepOn(reader.sensing && open);
+    const { reader, collecting } = this.#participation;
+    const kept = await keepOn(reader.sensing && collecting);
     const dark = say("This browser may turn the screen off; collection then pauses.");
     put("screen", kept ? "" : dark);
   }

@@ -9,8 +9,8 @@ import {
   Unreachable,
   checkTarget,
   featuresOf,
-  makeFeatures,
   phrase,
+  scaledFeatures,
 } from "../index.js";
 import { isTypedIn } from "../sensors/index.js";
 import { CrowdModel } from "./crowd_model.js";
@@ -27,11 +27,11 @@ export class Participation extends EventTarget {
   /** @type {number | null} What is true now; nothing is collected while it is null. */
   label = null;
   running = false;
-  limited = false;
+  atLimit = false;
   /** Whether the participant has set a label in this visit; the sensor is not read before that. */
   labelled = false;
   /** @type {End | null} */
-  over = null;
+  end = null;
   termsChanged = false;
   taskPaused = false;
   /** @type {Phrase | null} */
@@ -62,8 +62,8 @@ export class Participation extends EventTarget {
     return RETRY_OUTCOMES.includes(this.outcome);
   }
 
-  get open() {
-    return this.running && !document.hidden && !this.limited && !this.termsChanged && !this.over;
+  get collecting() {
+    return this.running && !document.hidden && !this.atLimit && !this.termsChanged && !this.end;
   }
 
   /** @param {boolean} running */
@@ -100,10 +100,10 @@ export class Participation extends EventTarget {
    * @returns {Promise<Phrase | null>} Why they were not kept, or nothing.
    */
   async addTyped(values, y) {
-    if (!this.open) return phrase("nothing is collected now.");
+    if (!this.collecting) return phrase("nothing is collected now.");
     const { terms } = this.device;
     try {
-      makeFeatures(terms.features, this.features(values), terms.mechanism().norm);
+      scaledFeatures(terms.features, this.features(values), terms.mechanism().norm);
       checkTarget(y, terms.nClasses);
     } catch (error) {
       if (error instanceof InvalidSample) return error.phrase;
@@ -111,7 +111,7 @@ export class Participation extends EventTarget {
     }
     await this.#keep(this.features(values), y);
     if (this.outcome === Outcome.FULL) return phrase("the buffer is full.");
-    return this.over?.phrase ?? this.trouble;
+    return this.end?.phrase ?? this.trouble;
   }
 
   /** @param {number[]} values */
@@ -121,41 +121,41 @@ export class Participation extends EventTarget {
 
   /** @param {boolean} [now] Whether to try without waiting. */
   async sync(now = false) {
-    if (this.termsChanged || this.over) return;
+    if (this.termsChanged || this.end) return;
     const { device } = this;
     await this.#try(async () => this.#setOutcome(await (now ? device.retry() : device.sync())));
   }
 
   async tick() {
-    if (this.termsChanged || this.over) return;
+    if (this.termsChanged || this.end) return;
     if (this.waiting && this.device.wait <= 0) await this.sync();
-    if (this.open) {
+    if (this.collecting) {
       await this.#try(async () => {
         if (await this.crowd.refresh()) this.taskPaused = false;
       });
     }
   }
 
-  async updateLimited() {
-    this.limited = await this.device.isAtLimit();
+  async updateAtLimit() {
+    this.atLimit = await this.device.isAtLimit();
     this.updateSensor();
   }
 
   /** Go on with a task that had ended and that its owner has reopened. */
   async resumeReopened() {
-    if (this.over?.code !== "task-finished" || this.device.ended) return;
-    this.over = null;
+    if (this.end?.code !== "task-finished" || this.device.ended) return;
+    this.end = null;
     this.#update();
     await this.sync();
   }
 
   close() {
-    this.over ??= { code: "left", phrase: phrase("nothing is collected now.") };
+    this.end ??= { code: "left", phrase: phrase("nothing is collected now.") };
     return this.updateSensor();
   }
 
   async #startOrStopSensor() {
-    const wanted = this.open && this.labelled;
+    const wanted = this.collecting && this.labelled;
     if (this.typedIn || wanted === this.reader.sensing) return;
     if (!wanted) {
       this.reader.stop();
@@ -177,7 +177,7 @@ export class Participation extends EventTarget {
     if (outcome === Outcome.PAUSED) this.taskPaused = true;
     if (outcome === Outcome.CHECKED_IN) this.taskPaused = false;
     if (outcome === Outcome.TERMS) this.termsChanged = true;
-    this.over = this.device.ended ?? this.over;
+    this.end = this.device.ended ?? this.end;
     this.#update();
   }
 
@@ -200,12 +200,12 @@ export class Participation extends EventTarget {
   /** @param {Rejected} error */
   #handleRejection({ kind, phrase }) {
     if (kind === "task-paused") this.taskPaused = true;
-    if (GIVE_UP_ON.includes(kind)) this.over = { code: kind, phrase };
+    if (kind === "task-finished" || GIVE_UP_ON.includes(kind)) this.end = { code: kind, phrase };
   }
 
   /** @param {Phrase} why */
   #stopOn(why) {
-    if (this.over) return;
+    if (this.end) return;
     this.trouble = why;
     this.running = false;
     this.updateSensor();

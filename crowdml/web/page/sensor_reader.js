@@ -87,7 +87,7 @@ export class SensorReader {
 
   /** @type {(time: number, reading: number) => void} */
   #read(time, reading) {
-    if (!this.#participation.open) return;
+    if (!this.#participation.collecting) return;
     this.#lastReadingAt = performance.now();
     const { rate, window } = this.sensor;
     this.readings.push({ time, reading });

@@ -7,7 +7,7 @@ import { byId, make, put, row } from "./elements.js";
 import { language, say } from "./say.js";
 
 /** @import { Device } from "../index.js" */
-/** @import { Cell, ChoiceProbabilities, Sent } from "../types.js" */
+/** @import { Cell, ChoiceProbabilities, SentCheckin } from "../types.js" */
 
 const ANSWERS = /** @type {Record<string, string>} */ ({
   applied: say("used"),
@@ -27,7 +27,7 @@ export class SentList {
     byId("all-sent").addEventListener("click", () => byId("sent").classList.remove("short"));
   }
 
-  /** @param {readonly Sent[]} history */
+  /** @param {readonly SentCheckin[]} history */
   render(history) {
     put("n-sent", history.length ? say(countOf("check-in", history.length)) : say("Nothing yet."));
     for (const sent of history) {
@@ -41,7 +41,7 @@ export class SentList {
     }
   }
 
-  /** @type {(sent: Sent, answer: HTMLElement) => HTMLLIElement} */
+  /** @type {(sent: SentCheckin, answer: HTMLElement) => HTMLLIElement} */
   #entry(sent, answer) {
     const what = say(eventKindOf(sent.event).summary(sent.event));
     const time = new Date(sent.time);
@@ -53,7 +53,7 @@ export class SentList {
     return make("li", details);
   }
 
-  /** @param {Sent} sent */
+  /** @param {SentCheckin} sent */
   #contents({ event, body, truth }) {
     const text = new TextDecoder().decode(body);
     if (!text) {

@@ -31,7 +31,7 @@ export class Signal {
 
   /** @param {number} now */
   #frame(now) {
-    if (this.#participation.over) return;
+    if (this.#participation.end) return;
     const { sensing } = this.#participation.reader;
     if (sensing) {
       this.#draw();

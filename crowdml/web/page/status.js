@@ -10,7 +10,7 @@ import { say } from "./say.js";
 
 /** @param {Participation} participation */
 export function statusOf(participation) {
-  if (participation.limited) {
+  if (participation.atLimit) {
     return participation.waiting
       ? `${say("Your privacy limit is reached. Nothing is collected.")} ${waitingText(participation)}`
       : say("Your privacy limit is reached. Nothing is collected or sent any more.");

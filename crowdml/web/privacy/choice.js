@@ -5,7 +5,7 @@ import { fail, integer } from "../protocol/schema.js";
 import { asFraction } from "./exact.js";
 import { at } from "./features.js";
 
-/** @import { Draw } from "../types.js" */
+/** @import { RandomIndex } from "../types.js" */
 
 const WORD = 2 ** 32;
 const COIN = 2n ** 64n;
@@ -61,7 +61,7 @@ export class Choice {
 
   /**
    * @param {ArrayLike<number>} order All k numbers, the t best ones first.
-   * @param {Draw} chance Where the coin and the two uniform choices come from.
+   * @param {RandomIndex} chance Where the coin and the two uniform choices come from.
    */
   choose(order, chance) {
     const draw = (BigInt(chance.below(WORD)) << 32n) + BigInt(chance.below(WORD));

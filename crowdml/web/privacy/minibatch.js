@@ -1,6 +1,6 @@
 /** Compute a model's view of samples with some parameters: Device Routine 2. */
 
-/** @import { Draw, LinearModel, Norm, Rows } from "../types.js" */
+/** @import { LinearModel, Norm, RandomIndex, Rows } from "../types.js" */
 
 /**
  * Predict, count and average, as far as a mechanism asks for it. Minibatches stay on the device.
@@ -57,7 +57,7 @@ export class Minibatch {
 /**
  * Choose `nChosen` of the samples, all choices equally likely.
  *
- * @type {(nSamples: number, nChosen: number, chance: Draw) => boolean[]}
+ * @type {(nSamples: number, nChosen: number, chance: RandomIndex) => boolean[]}
  */
 export function chooseRows(nSamples, nChosen, chance) {
   const order = Array.from({ length: nSamples }, (_, i) => i);

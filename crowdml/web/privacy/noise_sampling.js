@@ -7,7 +7,7 @@
 import { InvalidInput } from "../errors.js";
 import { asFraction, ceilRatio, floorLog2, powerOfTwo } from "./exact.js";
 
-/** @import { Amount, Draw } from "../types.js" */
+/** @import { NoiseAmount, RandomIndex } from "../types.js" */
 
 const PRECISION = 31;
 const LARGEST = 2 ** 43;
@@ -19,7 +19,7 @@ const WORD = 2 ** 32;
  * ε is the fraction that the float is, and only the last step rounds: up, so towards more noise,
  * by less than one part in 2³¹.
  *
- * @param {Amount} amount
+ * @param {NoiseAmount} amount
  */
 export function laplaceScale({ sensitivity, level }) {
   const k = Math.max(0, PRECISION - floorLog2(sensitivity / level));
@@ -32,7 +32,7 @@ export function laplaceScale({ sensitivity, level }) {
 /**
  * Return a variance n/d ≥ sensitivity²/(2ρ) in whole numbers, d a power of two, also rounded up.
  *
- * @param {Amount} amount
+ * @param {NoiseAmount} amount
  */
 export function gaussianVariance({ sensitivity, level }) {
   const variance = sensitivity ** 2 / (2 * level);
@@ -55,7 +55,7 @@ function requireScale(scale, sensitivity, level) {
 /**
  * P(z) ∝ exp(−|z|·ε/sensitivity).
  *
- * @type {(values: readonly number[], amount: Amount, chance: Draw) => number[]}
+ * @type {(values: readonly number[], amount: NoiseAmount, chance: RandomIndex) => number[]}
  */
 export function addLaplace(values, amount, chance) {
   const { t, s } = laplaceScale(amount);
@@ -68,7 +68,7 @@ export function addLaplace(values, amount, chance) {
  * A Laplace number y of about the same width is kept with probability
  * exp(−(|y| − σ²/t)²/(2σ²)), which leaves y with probability ∝ exp(−y²/(2σ²)) for every t.
  *
- * @type {(values: readonly number[], amount: Amount, chance: Draw) => number[]}
+ * @type {(values: readonly number[], amount: NoiseAmount, chance: RandomIndex) => number[]}
  */
 export function addGaussian(values, amount, chance) {
   const { n, d } = gaussianVariance(amount);
@@ -90,7 +90,7 @@ export function addGaussian(values, amount, chance) {
  * u + t·v is exact below 2⁵³, for t < 2⁴³ that is for v < 1024; a larger v has a probability of
  * e^−1024.
  *
- * @type {(t: number, s: number, chance: Draw) => number}
+ * @type {(t: number, s: number, chance: RandomIndex) => number}
  */
 function laplace(t, s, chance) {
   for (;;) {
@@ -105,7 +105,7 @@ function laplace(t, s, chance) {
   }
 }
 
-/** @type {(a: bigint, b: bigint, chance: Draw) => boolean} Has probability exp(−a/b), a ≥ 0. */
+/** @type {(a: bigint, b: bigint, chance: RandomIndex) => boolean} Has probability exp(−a/b), a ≥ 0. */
 function flipExpRatio(a, b, chance) {
   for (let whole = a / b; whole > 0n; whole--) if (!flipExp(() => true, chance)) return false;
   const rest = a % b;
@@ -117,7 +117,7 @@ function flipExpRatio(a, b, chance) {
  *
  * The k-th flip must succeed with probability γ/k, here as two flips with γ and 1/k.
  *
- * @type {(flip: () => boolean, chance: Draw) => boolean}
+ * @type {(flip: () => boolean, chance: RandomIndex) => boolean}
  */
 function flipExp(flip, chance) {
   let k = 1;
@@ -129,7 +129,7 @@ function flipExp(flip, chance) {
  * Return true with probability a/b, for a < b: compare a random number with a/b in words of 32
  * bits, from the top, until a word decides.
  *
- * @type {(a: bigint, b: bigint, chance: Draw) => boolean}
+ * @type {(a: bigint, b: bigint, chance: RandomIndex) => boolean}
  */
 export function flipRatio(a, b, chance) {
   for (;;) {

@@ -10,7 +10,7 @@ import { MECHANISMS, kindOf } from "../mechanisms/index.js";
 import { MODELS } from "../models/index.js";
 import { phrase } from "../phrase.js";
 import { SLACK, within } from "../privacy/loss.js";
-import { FEATURES, checkFeatures } from "./columns.js";
+import { FEATURES, checkFeatures } from "./features.js";
 import { PrivacyPromise } from "./promise.js";
 import { openSection, fail, flag, integer, list, number, oneOf, otherwise, section, text } from "./schema.js";
 import { samplesPerReading } from "./sensor.js";

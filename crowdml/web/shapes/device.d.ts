@@ -1,7 +1,7 @@
 /** What a page gives to a device. */
 
 import type { RetryTimer } from "../device/retry_timer.js";
-import type { Chance, Draw } from "./chance.js";
+import type { Chance, RandomIndex } from "./chance.js";
 import type { Limits } from "./memory.js";
 import type { Transport } from "./network.js";
 
@@ -34,5 +34,5 @@ export interface RetryTimerSettings {
   longest: number;
   jitter: number;
   clock(): number;
-  chance: Draw;
+  chance: RandomIndex;
 }

@@ -1,7 +1,7 @@
 /** The mechanism that sends one small number. */
 
 import type { CheckinEvent, ChoiceProbabilities } from "./mechanism.js";
-import type { ModelSettings } from "./model.js";
+import type { ModelConstants } from "./model.js";
 
 /** One number that left the device, chosen so that everything in the check-in is hidden. */
 export interface DirectionEvent extends CheckinEvent {
@@ -12,7 +12,7 @@ export interface DirectionEvent extends CheckinEvent {
   readonly epsilon: number;
 }
 
-export interface DirectionSettings extends ModelSettings {
+export interface DirectionSettings extends ModelConstants {
   /** ε of one check-in. */
   epsilon: number;
   /** k. */

@@ -16,14 +16,14 @@ export interface Limits {
 }
 
 /** What a participant agreed to, as the device that the server named. */
-export interface Agreed {
+export interface AgreedTerms {
   device: string;
   terms: string;
   limits: Limits;
 }
 
 /** Who the device is, where it takes part and what it agreed to. */
-export interface Identity extends Agreed {
+export interface Identity extends AgreedTerms {
   url: string;
   task: string;
   token: string;
@@ -59,7 +59,7 @@ export interface RightCount {
 }
 
 /** A check-in, what it sends, and the truth behind it, which stays on the device. */
-export interface Written {
+export interface ReleasedCheckin {
   checkin: WrittenCheckin;
   event: CheckinEvent;
   truth: object;
@@ -101,18 +101,18 @@ export type WriteCheckin = (
   y: readonly number[],
   ledger: Ledger,
   chance: Chance,
-) => Written | undefined;
+) => ReleasedCheckin | undefined;
 
 /** Turns stored samples into a check-in, if the stored identity allows it. */
-export type Sanitize = (
+export type WriteFromBuffer = (
   x: Float64Array[],
   y: number[],
   ledger: Ledger,
   identity: Identity | undefined,
-) => Written | undefined;
+) => ReleasedCheckin | undefined;
 
 /** One check-in as the participant may see it. */
-export interface Sent {
+export interface SentCheckin {
   id: string;
   /** When it was written, in milliseconds since 1970. */
   time: number;

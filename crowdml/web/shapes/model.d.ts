@@ -9,7 +9,7 @@ export type Norm = 1 | 2;
 export type Rows = readonly Float64Array[];
 
 /** What the `model` section of the terms says to a model. */
-export interface ModelSpec {
+export interface ModelSettings {
   readonly intercept: boolean;
   /** A real target is missed when the prediction is off by more than this. */
   readonly tolerance: number;
@@ -20,11 +20,11 @@ export interface ModelSpec {
 export interface ModelKind {
   /** Whether the target is one of C labels, and not a real number. */
   readonly classifier: boolean;
-  make(spec: ModelSpec, nFeatures: number, nClasses: number): LinearModel;
+  make(spec: ModelSettings, nFeatures: number, nClasses: number): LinearModel;
 }
 
 /** What every mechanism knows about the model. */
-export interface ModelSettings {
+export interface ModelConstants {
   /** d, the number of parameters. */
   size: number;
   /** C; 0 for a real target. */

@@ -43,7 +43,7 @@ export interface Transport {
 }
 
 /** A request of a transport. */
-export interface Ask {
+export interface RequestOptions {
   method?: string;
   token?: string;
   body?: BodyInit;

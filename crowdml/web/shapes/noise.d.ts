@@ -1,14 +1,14 @@
 /** The mechanisms that add noise. */
 
-import type { Amount, Chance } from "./chance.js";
+import type { Chance, NoiseAmount } from "./chance.js";
 import type { CheckinEvent } from "./mechanism.js";
-import type { ModelSettings, Norm } from "./model.js";
+import type { ModelConstants, Norm } from "./model.js";
 
 /** Which samples of the minibatch a released value was computed from. */
 export type Part = "training" | "heldout" | "all";
 
 /** Integers that left the device with noise, at a level for each sample looked at. */
-export interface Release extends Amount {
+export interface Release extends NoiseAmount {
   readonly what: "gradient" | "errors" | "labels";
   readonly part: Part;
 }
@@ -46,7 +46,7 @@ export interface NoiseLevels {
   readonly labels: number;
 }
 
-export interface NoiseSettings extends ModelSettings {
+export interface NoiseSettings extends ModelConstants {
   law: Law;
   levels: NoiseLevels;
   /** S, the bound on every per-sample gradient in the law's norm. */

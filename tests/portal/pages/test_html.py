@@ -215,7 +215,7 @@ def test_there_is_no_invitation_before_something_is_learnt(
 ) -> None:
     for task, learnt in (("noisy", True), ("sensed", False)):
         page = pages[f"/tasks/{task}", "en"].body.decode()
-        assert ('id="trial"' in page, f"/tasks/{task}/card" in page) == (learnt, learnt)
+        assert ('id="try-form"' in page, f"/tasks/{task}/card" in page) == (learnt, learnt)
         assert ("It has learnt nothing yet." in page) == (not learnt)
 
 

@@ -32,7 +32,7 @@ LITERAL = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
 TEMPLATE = re.compile(rf"{LITERAL}(?:\s*\+\s*{LITERAL})*")
 CLASS = re.compile(r"class (\w+) extends (\w+)")
 MADE_OF_VALUES = {
-    "LEFT.template": set[str](),
+    "LEFT_SENTENCE.template": set[str](),
     "ended": set[str](),
     "outcome": set(re.findall(r': "([^"]+)"', (WEB / "device" / "outcome.js").read_text())),
     "String(": set[str](),

@@ -17,7 +17,7 @@ import {
 import { DirectionMechanism } from "../../../crowdml/web/privacy/direction_mechanism.js";
 import { vectors } from "../vectors.js";
 
-/** @import { Amount, Chance as AnyChance, NoiseEvent } from "../../../crowdml/web/types.js" */
+/** @import { Chance as AnyChance, NoiseAmount, NoiseEvent } from "../../../crowdml/web/types.js" */
 
 const TERMS = vectors("terms").map(({ output }) => output);
 const { text, sha256 } = TERMS[0] ?? {};
@@ -95,7 +95,7 @@ test("the noise belongs to the event that is approved and booked", async () => {
   const watched = {
     below: (/** @type {number} */ n) => chance.below(n),
     randomId: () => chance.randomId(),
-    addLaplace(/** @type {readonly number[]} */ values, /** @type {Amount} */ amount) {
+    addLaplace(/** @type {readonly number[]} */ values, /** @type {NoiseAmount} */ amount) {
       spent.push(amount);
       return chance.addLaplace(values, amount);
     },

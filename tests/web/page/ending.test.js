@@ -27,7 +27,7 @@ world.document = {
   documentElement: { lang: "en" },
   /** @param {string} id */
   getElementById: (id) =>
-    id === "catalogue" ? null : (parts[id] ??= id === "trial" ? new Form() : new Part()),
+    id === "catalogue" ? null : (parts[id] ??= id === "try-form" ? new Form() : new Part()),
   querySelector: () => null,
   querySelectorAll: () => [],
 };

@@ -32,7 +32,7 @@ function participation({ reader = {}, device = {}, crowd = {}, ...changes }) {
     label: 0,
     waiting: false,
     taskPaused: false,
-    limited: false,
+    atLimit: false,
     trouble: null,
     secondsAway: 0,
     typedIn: false,
@@ -106,7 +106,7 @@ test("a full buffer, a pause and a limit say what is kept while they wait", () =
   assert.match(full[0] ?? "", /^The buffer is full, so nothing more is kept\. The server asks/);
   const paused = page({ ...WAITING, running: false }, { online: false });
   assert.match(paused[0] ?? "", /^Paused\. Nothing is collected\. Waiting for the network\./);
-  const limited = page({ ...WAITING, limited: true }, { online: false });
+  const limited = page({ ...WAITING, atLimit: true }, { online: false });
   assert.match(limited[0] ?? "", /^Your privacy limit is reached\. Nothing is collected\. Waiting/);
 });
 

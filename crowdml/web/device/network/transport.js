@@ -4,7 +4,7 @@ import { CrowdmlError, InvalidInput, Rejected, Unreachable } from "../../errors.
 import { phrase, write } from "../../phrase.js";
 import { integer, oneOf, openSection, otherwise, text } from "../../protocol/schema.js";
 
-/** @import { Ask, Checkout, Enrol, Phrase, Rule, Transport } from "../../types.js" */
+/** @import { Checkout, Enrol, Phrase, RequestOptions, Rule, Transport } from "../../types.js" */
 
 const TERMS_HEADER = "Crowdml-Terms";
 const PROBLEM = "urn:crowdml:problem:";
@@ -96,7 +96,7 @@ export class HttpTransport {
 
   /**
    * @param {string} path
-   * @param {Ask} [ask]
+   * @param {RequestOptions} [ask]
    */
   async #ask(path, { method = "GET", token, body, etag } = {}) {
     const headers = new Headers();

@@ -9,7 +9,7 @@ import { Ledger } from "../../privacy/ledger.js";
 import { asked, openDatabase, transact } from "./database.js";
 import { DeviceRecord } from "./record.js";
 
-/** @import { End, Identity, Kept, LedgerLine, WrittenCheckin, Sanitize, Sent } from "../../types.js" */
+/** @import { End, Identity, Kept, LedgerLine, SentCheckin, WriteFromBuffer, WrittenCheckin } from "../../types.js" */
 
 const SCHEMA = Object.entries({
   identity: {},
@@ -21,7 +21,7 @@ const SCHEMA = Object.entries({
 });
 const ALL = SCHEMA.map(([name]) => name);
 const ME = "me";
-const RESULTS = "results";
+const KEPT = "results";
 const COPY = "copy";
 
 export class DeviceStore {
@@ -126,7 +126,7 @@ export class DeviceStore {
    * No other tab can use a sample again or spend the same ε, since transactions take turns.
    * `write` must not wait for anything.
    *
-   * @param {Sanitize} write
+   * @param {WriteFromBuffer} write
    * @param {number} [nSamples] How many samples; by default all.
    * @returns {Promise<WrittenCheckin | undefined>}
    */
@@ -249,15 +249,15 @@ export class DeviceStore {
   /** @returns {Promise<Kept>} */
   readKept() {
     return this.#transaction(["identity"], "readonly", async ({ identity }) => {
-      return (await asked(identity.get(RESULTS))) ?? {};
+      return (await asked(identity.get(KEPT))) ?? {};
     });
   }
 
   /** @type {(more: Kept) => Promise<Kept>} */
   updateKept(more) {
     return this.#transaction(["identity"], "readwrite", async ({ identity }) => {
-      const kept = { ...(await asked(identity.get(RESULTS))), ...more };
-      await asked(identity.put(kept, RESULTS));
+      const kept = { ...(await asked(identity.get(KEPT))), ...more };
+      await asked(identity.put(kept, KEPT));
       return kept;
     });
   }
@@ -267,7 +267,7 @@ export class DeviceStore {
     return this.#lines().then(Ledger.of);
   }
 
-  /** @returns {Promise<Sent[]>} Every check-in of the ledger, in order. */
+  /** @returns {Promise<SentCheckin[]>} Every check-in of the ledger, in order. */
   history() {
     const names = /** @type {const} */ (["ledger", "sent", "answers"]);
     return this.#transaction(names, "readonly", async ({ ledger, sent, answers }) => {

@@ -11,7 +11,7 @@ world.document = {
   querySelectorAll: () => [],
 };
 
-const { numbersIn } = await import("../../../crowdml/web/page/trial.js");
+const { numbersIn } = await import("../../../crowdml/web/page/try_model.js");
 const { durationText } = await import("../../../crowdml/web/page/elements.js");
 
 test("a comma between digits is a decimal sign where the language writes one", () => {

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { InvalidSample, makeFeatures, startPhrase, write } from "../../../crowdml/web/index.js";
-import { FEATURES } from "../../../crowdml/web/protocol/columns.js";
+import { InvalidSample, scaledFeatures, startPhrase, write } from "../../../crowdml/web/index.js";
+import { FEATURES } from "../../../crowdml/web/protocol/features.js";
 
 /** @import { Readings } from "../../../crowdml/web/types.js" */
 
@@ -16,15 +16,15 @@ test("by name in any order is the same as in the order of names", () => {
   const expected = Float64Array.of(1 / 4, 1 / 8, -1 / 4);
   const byName = { length: 1, temperature: 22.5, humidity: 57 };
   for (const readings of [byName, [57, 22.5, 1], Float64Array.of(57, 22.5, 1)]) {
-    assert.deepEqual(makeFeatures(columns, readings, 2), expected);
+    assert.deepEqual(scaledFeatures(columns, readings, 2), expected);
   }
 });
 
 test("a missing value is an error, or the center where the terms say so", () => {
   for (const temperature of [null, NaN]) {
     const readings = { humidity: 57, temperature, length: 1 };
-    assert.throws(() => makeFeatures(columns, readings, 2), /temperature must have a value, found none/);
-    assert.deepEqual(makeFeatures(lenient, readings, 2), Float64Array.of(1 / 4, 0, -1 / 4));
+    assert.throws(() => scaledFeatures(columns, readings, 2), /temperature must have a value, found none/);
+    assert.deepEqual(scaledFeatures(lenient, readings, 2), Float64Array.of(1 / 4, 0, -1 / 4));
   }
 });
 
@@ -47,7 +47,7 @@ for (const [readings, reason] of WRONG) {
     for (const each of [columns, lenient]) {
       const rejected = (/** @type {unknown} */ error) =>
         error instanceof InvalidSample && reason.test(error.message);
-      assert.throws(() => makeFeatures(each, /** @type {Readings} */ (readings), 2), rejected);
+      assert.throws(() => scaledFeatures(each, /** @type {Readings} */ (readings), 2), rejected);
     }
   });
 }

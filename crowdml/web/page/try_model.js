@@ -3,7 +3,7 @@
 import { Sensing, featuresOf } from "../device/sensing.js";
 import { MODELS } from "../models/index.js";
 import { phrase } from "../phrase.js";
-import { makeFeatures } from "../protocol/columns.js";
+import { scaledFeatures } from "../protocol/features.js";
 import { probabilityInWords, significant } from "../protocol/numbers_in_words.js";
 import { isTypedIn, missing, sourceOf } from "../sensors/index.js";
 import { language, phraseOf, say } from "./say.js";
@@ -127,7 +127,7 @@ function parseModel(form, text) {
  * @type {(model: any, readings: Float64Array | (number | null)[]) => HTMLElement[]}
  */
 function predictionOf({ kind, model, w, labels, columns, norm, unit }, readings) {
-  const x = makeFeatures(/** @type {Columns} */ (columns), readings, /** @type {Norm} */ (norm));
+  const x = scaledFeatures(/** @type {Columns} */ (columns), readings, /** @type {Norm} */ (norm));
   const y = model.predict(w, x);
   const result = labels[y] ?? `${significant(y, 3, language)} ${unit}`.trimEnd();
   const said = paragraph(say("The model says: {result}", { result }));

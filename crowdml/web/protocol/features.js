@@ -53,7 +53,7 @@ export function checkFeatures({ count, sensor, names, center, scale, missing }) 
  *
  * @type {(columns: Columns, readings: Readings, norm: Norm) => Float64Array<ArrayBuffer>}
  */
-export function makeFeatures(columns, readings, norm) {
+export function scaledFeatures(columns, readings, norm) {
   const { count, names, center, scale, length, missing } = columns;
   const values = names.length && isMapping(readings) ? byName(names, readings) : inOrder(readings);
   if (values.length !== count) {
