@@ -20,7 +20,7 @@ help:
 	@echo "make quick   the tests that take two minutes"
 	@echo "make coverage   which lines and branches the tests reach, in site/coverage/"
 	@echo "make mutants    small faults in privacy, optim and learning that tests must find: FILES=…"
-	@echo "make check   style, types and the layer contract only"
+	@echo "make check   style, types, layers, workflows and known vulnerabilities only"
 	@echo "make docs    the documentation and the reference of the package as a site, in site/"
 	@echo "make release-check   build, install each extra from the wheel, run demo and tutorial"
 	@echo "make image   the server as a container: BUILDER=docker or buildah"
@@ -77,7 +77,8 @@ quick: $(READY) $(NODE_READY)
 CORE := tests/learning tests/models tests/optim tests/privacy tests/protocol \
 	tests/device/test_device.py tests/device/storage/test_store.py \
 	tests/server/database tests/server/log \
-	tests/test_contracts.py tests/test_names.py tests/test_words.py
+	tests/learnt tests/test_contracts.py tests/test_kinds.py tests/test_names.py tests/test_surfaces.py \
+	tests/test_words.py
 core:
 	@$(MAKE) --no-print-directory --output-sync=none pytest ARGS="$(CORE) $(ARGS)"
 

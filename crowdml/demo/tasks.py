@@ -92,7 +92,6 @@ def demo_task(
 
     With a start, the rate is planned for every mechanism: the rates chosen by hand are for a start
     at zero.
-
     """
     batch = min(52 if name == "activity" else 14, *samples_per_device)
     model = optimizer = ""

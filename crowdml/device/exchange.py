@@ -91,8 +91,7 @@ class Exchange:
         checkin = self._store.pending_checkin
         if checkin:
             outcome = self._send(checkin)
-        # If there is no check-in, another process has used the samples: the rest needs a new
-        # approval.
+        # Without a check-in, another process has used the samples: the rest needs a new approval.
         checkin = None
         while not checkin and self._may_release():
             checkin = self._release()

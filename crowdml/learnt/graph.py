@@ -18,7 +18,6 @@ def onnx_model(model: LearntModel) -> bytes:
     X has readings in the order of the task's names; NaN is a missing reading. Columns of the output
     are in the order of `classes_`. A kind without probabilities has `scores` instead. The graph
     computes in double precision, as a device does.
-
     """
     from onnx import TensorProto, helper, numpy_helper
 

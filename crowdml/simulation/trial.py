@@ -37,7 +37,6 @@ def run_trial(
 
     The noise depends on the numbers of the plans, which begin with `first`. So a part of a longer
     list of plans gives the same curves as the whole list.
-
     """
     rng = np.random.default_rng([*seed, DATA_STREAM])
     if not isinstance(data, Dataset):

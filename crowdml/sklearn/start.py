@@ -16,7 +16,6 @@ def coefficients(
 
     A binary classifier has one row, for the second class against the first. The second class gets
     half of that row, and the first class the other half with its sign changed.
-
     """
     try:
         coef = np.atleast_2d(np.asarray(start.coef_, dtype=np.float64))

@@ -100,7 +100,6 @@ class Database(ABC):
 
         Rows are plain tuples in the order of the columns, because SQLAlchemy would inspect every
         value.
-
         """
 
     @abstractmethod

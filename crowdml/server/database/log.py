@@ -30,7 +30,6 @@ class DeviceTotals(NamedTuple):
     """Hold what one device did; `newest` is the time of its newest check-in, to the minute.
 
     `samples` is None where devices do not send it.
-
     """
 
     checkins: int = 0
@@ -104,7 +103,6 @@ class Log:
         """Open a transaction in which no other process can append.
 
         It returns the owner's settings of the task, and the entries that follow entry `seq`.
-
         """
         query = ENTRIES_QUERY.format(self._database.placeholder)
         with self._database.writing():

@@ -97,7 +97,6 @@ class Owners:
 
         A name is any text that is typed, so names share a few thousand buckets. Each visitor has
         its own buckets, so strangers who know an owner's name cannot lock that owner out.
-
         """
         key = name if visitor is None else f"{visitor} {name}"
         slot = int.from_bytes(token_sha256(key)[:4], "big") % ATTEMPT_SLOTS

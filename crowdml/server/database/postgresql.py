@@ -121,7 +121,6 @@ class PostgreSql(Database):
         """Wait on a separate connection, so that other statements need not wait.
 
         A listener that has just connected reports changes, because it missed earlier notifications.
-
         """
         import psycopg
 

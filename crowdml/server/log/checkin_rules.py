@@ -1,7 +1,6 @@
 """Check everything about a check-in that does not depend on the order of arrivals.
 
 The checks change nothing, and each failure has its own problem type.
-
 """
 
 import msgspec

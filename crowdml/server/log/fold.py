@@ -98,7 +98,6 @@ class Fold:
         """Set after which check-ins the owner reopened the task, which had ended there.
 
         A task that had ended by T_max goes on for T_max more check-ins.
-
         """
         self._reopened = frozenset(map(int, versions.split()))
         self.end = self.task.t_max

@@ -116,7 +116,6 @@ class Learner:
         it. No other process appends meanwhile, and what others appended before is applied first.
         The fold runs ahead of the commit, so that the stopping rule sees every check-in in turn.
         Nothing is published before the commit; after a failed commit the fold is rebuilt.
-
         """
         before, group = self.committed_fold().version, list[Arrival]()
         try:
@@ -208,7 +207,6 @@ class Learner:
         The task goes on until the target is reached again, or for the same number of check-ins once
         more. The decision has its place in the log, so every node that folds the log computes the
         same state.
-
         """
         self.committed_fold()
         with self._log.appending(self._fold.version) as (owner_settings, _):

@@ -31,7 +31,6 @@ class Snapshots:
 
         A damaged snapshot only costs time: the one before it, and all later payloads, are still
         there.
-
         """
         for seq, snapshot in self._log.snapshots():
             try:

@@ -1,7 +1,6 @@
 """Fold a simulated crowd in code compiled by Numba, with its own noise.
 
 Tests hold this fold to the slow fold bit by bit. It is never used on real samples.
-
 """
 
 from crowdml.simulation.compiled.fast_noise import seed_streams

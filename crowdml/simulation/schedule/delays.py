@@ -2,7 +2,6 @@
 
 Equal delays are the same function object, so crowds with equal delays compare equal and share
 schedules.
-
 """
 
 from collections.abc import Callable

@@ -1,7 +1,6 @@
 """Compute which device checks in when, with which samples, on which version (step one).
 
 The schedule has only integers and does not depend on w, so one schedule serves every ε, rate and λ.
-
 """
 
 from typing import NamedTuple
