@@ -25,9 +25,9 @@ class CrowdClassifier(ClassifierMixin, CrowdEstimator):  # type: ignore[misc]
     release: for that, run a task with real devices, whose randomness is exact and secret.
 
     The loss of a person counts everything that is learnt from their rows. Public are the number of
-    people, their mean number of rows, `bounds` and the names of the labels. Nothing else is
+    people, their mean number of rows, the bounds and the names of the labels. Nothing else is
     computed from X. A scaler earlier in a pipeline looks at everybody's rows, which a crowd cannot
-    do: choose `bounds` from public knowledge, or accept that this part is not private.
+    do: choose the bounds from public knowledge, or accept that this part is not private.
 
     Args:
         epsilon: ε: the total loss of a person for `direction`, the loss of each row for

@@ -37,7 +37,7 @@ class CrowdRegressor(RegressorMixin, CrowdEstimator):  # type: ignore[misc]
             zero. Wrap it in `sklearn.frozen.FrozenEstimator` where estimators are cloned, as in
             cross-validation. By default, zero.
         random_state: The seed of the simulated randomness.
-        y_bounds: (low, high) of y, like `bounds`.
+        y_bounds: (low, high) of y, like the bounds.
 
     After `fit` there are `coef_`, `intercept_`, `n_features_in_`, and `epsilon_`, `delta_`,
     `epsilon_per_sample_`, `n_people_`, `n_checkins_` as `CrowdClassifier` has them.

@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from crowdml.checks.lower_bounds import FALSE_ALARM, lower_bound_of_numbers, scores_needed
+from crowdml.checks.lower_bounds import AUDIT_FALSE_ALARM, lower_bound_of_numbers, scores_needed
 from crowdml.privacy import best_closest
 from crowdml.types import Ints
 
@@ -53,7 +53,7 @@ def found(epsilon: float, k: int, fault: float, trials: int, rng: np.random.Gene
     ]
     claimed = np.zeros(k)
     claimed[order[:t]], claimed[order[k - t :]] = epsilon, -epsilon
-    return lower_bound_of_numbers(*sides, claimed, FALSE_ALARM / PARTS) > epsilon
+    return lower_bound_of_numbers(*sides, claimed, AUDIT_FALSE_ALARM / PARTS) > epsilon
 
 
 def power(epsilon: float, k: int, fault: float, trials: int, audits: int, seed: int = 0) -> float:
@@ -79,7 +79,7 @@ def least(enough: Callable[[int], bool], low: int, high: int) -> int | None:
 
 def usual_trials(epsilon: float) -> int:
     """Return the default of `crowdml audit`: 200,000, or what a device without noise needs."""
-    return max(200_000, 4 * scores_needed(epsilon, false_alarm=FALSE_ALARM / PARTS / 6))
+    return max(200_000, 4 * scores_needed(epsilon, false_alarm=AUDIT_FALSE_ALARM / PARTS / 6))
 
 
 def main(audits: int) -> None:

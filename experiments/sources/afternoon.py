@@ -192,11 +192,11 @@ def through_http(folder: Path, url: str, messages: list[Message]) -> Result:
 
 def through_mqtt(folder: Path, url: str, source: str, publish: Callable[[], None]) -> Result:
     """Let Sensor Logger publish with QoS 0, and the device read the topic."""
-    from crowdml.device.sources.mqtt import Broker, client_of, listen
+    from crowdml.device.sources.mqtt import Broker, feed_from_topic, session_name
 
     with taking_part(folder, url) as (device, store, result):
         address = read_address(source)
-        client, intake = client_of(device, address.topic), Intake(store, "sensor-logger")
+        client, intake = session_name(device, address.topic), Intake(store, "sensor-logger")
         broker, quiet = Broker(address, client), [0, time.monotonic()]
 
         def done() -> bool:
@@ -206,7 +206,7 @@ def through_mqtt(folder: Path, url: str, source: str, publish: Callable[[], None
             return bool(quiet[0]) and time.monotonic() - quiet[1] > 10
 
         with working(publish):
-            listen(device, broker, client, stopped=done, intake=intake)
+            feed_from_topic(device, broker, client, stopped=done, intake=intake)
         return result()
 
 
@@ -238,7 +238,9 @@ def through_one_file(folder: Path, url: str, moments: list[Moment]) -> Result:
     file, kept = str(folder / "device.sqlite"), list[tuple[bytes, float]]()
     memory, clock, n_read = one_file_device.Memory(file), SimulatedClock(), [0]
     with redirect_stdout(io.StringIO()):  # the terms
-        one_file_device.join(memory, f"{url}/join/afternoon", "", "", yes=True, naked=True)
+        one_file_device.join(
+            memory, f"{url}/join/afternoon", "", "", yes=True, accept_no_privacy=True
+        )
 
     class Recording(one_file_device.Device):
         def keep(self, sample: Any, place: Any, **changes: Any) -> bool:

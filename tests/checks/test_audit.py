@@ -231,7 +231,7 @@ def test_finds_one_too_few_of_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_finds_one_that_is_never_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start the others one number too late.
 
-    The fault is seen if the two sides do not leave out the same number.
+    The fault is seen if the two sides do not leave out the same number, as with 24 directions.
     """
 
     def choose(self: Choice, order: Ints, chance: Chance) -> int:
@@ -240,7 +240,7 @@ def test_finds_one_that_is_never_sent(monkeypatch: pytest.MonkeyPatch) -> None:
         return int(order[self.t + 1 + chance.below(self.k - self.t - 1)])
 
     monkeypatch.setattr(Choice, "choose", choose)
-    assert found(2.0, Role.TRAIN, 6000).broken
+    assert found(2.0, Role.TRAIN, 6000, directions=24).broken
 
 
 class Lopsided(Pseudo):

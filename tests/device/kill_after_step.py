@@ -14,7 +14,7 @@ STEPS = {
     "stored": ("Device", "release"),
     "booked": ("Record", "claim"),
     "sent": ("Server", "call"),
-    "answered": ("Device", "deliver"),
+    "answered": ("Device", "send_pending"),
 }
 
 
