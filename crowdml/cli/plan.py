@@ -12,7 +12,7 @@ from rich.progress import Progress
 from rich.table import Column, Table
 
 from crowdml.cli.console import Console
-from crowdml.cli.extras import needs
+from crowdml.cli.extras import require_extras
 from crowdml.cli.options import CSV, DELAY, JSON, SEED, SKEW, STDIN, read_text
 from crowdml.cli.output import print_json, print_lines, write_file
 from crowdml.cli.ranges import in_range
@@ -91,7 +91,7 @@ def plan(
     ] = None,
 ) -> None:
     """Estimate before the launch what a crowd will learn at an ε, and recommend settings."""
-    with needs("sim"):
+    with require_extras("sim"):
         from crowdml.simulation import (
             ExpectedCrowd,
             PilotAdvice,
