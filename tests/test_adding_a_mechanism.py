@@ -187,7 +187,7 @@ def test_the_pages_of_it(tmp_path: Path) -> None:
                 assert about in page
                 picture = await get(app, "/tasks/signs/hiding.svg?epsilon=4", tongue)
                 assert "<svg" in picture
-                with language.speaking(tongue):
+                with language.use_language(tongue):
                     words = language.say(SIGN.words)
                 assert words in await get(app, "/owner/new?draft=0123456789abcdef", tongue, cookie)
 

@@ -149,7 +149,7 @@ def test_the_pages_of_it(tmp_path: Path) -> None:
         async with app.router.lifespan_context(app):
             for tongue in language.LANGUAGES:
                 kind = SENSORS[NEW]
-                with language.speaking(tongue):
+                with language.use_language(tongue):
                     words, consent = language.say(kind.words), language.say(kind.consent)
                 if tongue == "de":
                     assert {words, consent} <= set(TEXTS.values())

@@ -18,7 +18,7 @@ CHOOSING = 10
 EVENTS = 6
 """The number of events that are chosen: for a, for b and for both together, by two rules."""
 
-TENTATIVE = 0.01
+TENTATIVE_FALSE_ALARM = 0.01
 """A false alarm at which a small part can prove something."""
 
 Measure: TypeAlias = Callable[[float, float], float]
@@ -182,7 +182,7 @@ def _best_events(a: Array, b: Array, measure: Measure) -> list[ScoreEvent]:
         np.quantile(np.concatenate([a, b]), np.linspace(0.005, 0.995, 199), method="nearest")
     ).tolist()
     events: list[ScoreEvent] = []
-    for level, repeated in ((TENTATIVE, 1), (AUDIT_FALSE_ALARM, CHOOSING - 1)):
+    for level, repeated in ((TENTATIVE_FALSE_ALARM, 1), (AUDIT_FALSE_ALARM, CHOOSING - 1)):
 
         def proved(event: ScoreEvent, level: float = level, repeated: int = repeated) -> float:
             return event.proves(a, b, measure, level, repeated)

@@ -8,7 +8,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from crowdml.cli.console import Console
-from crowdml.cli.extras import needs
+from crowdml.cli.extras import require_extras
 from crowdml.cli.options import JSON
 from crowdml.cli.output import print_json
 from crowdml.cli.ranges import in_range
@@ -45,7 +45,7 @@ def audit(
     json: JSON = False,
 ) -> None:
     """Try to tell two data sets apart by what a device sends, and compare with the claimed ε."""
-    with needs("sim"):
+    with require_extras("sim"):
         from crowdml.checks import JavaScriptProgram, OneFileProgram, audit_mechanism, draw_audit
         from crowdml.simulation import check_format, save
     if plot is not None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crowdml.cli.extras import needs
+from crowdml.cli.extras import require_extras
 from crowdml.cli.options import DATABASE, DEFAULT_DATABASE
 from crowdml.cli.output import print_lines
 
@@ -17,14 +17,14 @@ BACKUP_FILE = Annotated[Path, typer.Argument(help="The file of the backup.")]
 
 def backup(file: BACKUP_FILE, database: DATABASE = DEFAULT_DATABASE) -> None:
     """Write everything that the server keeps to one file; the server may be running."""
-    with needs("server"):
+    with require_extras("server"):
         from crowdml.server.operation import back_up
     print_lines(f"wrote {file}: {_in_words(back_up(database, file))}")
 
 
 def restore(file: BACKUP_FILE, database: DATABASE = DEFAULT_DATABASE) -> None:
     """Put a backup into a new database, SQLite or PostgreSQL."""
-    with needs("server"):
+    with require_extras("server"):
         from crowdml.server.operation import restore
     print_lines(f"restored {file}: {_in_words(restore(database, file))}")
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from crowdml.cli.extras import needs
+from crowdml.cli.extras import require_extras
 from crowdml.cli.options import JSON
 from crowdml.cli.output import print_json, print_lines
 from crowdml.cli.ranges import in_range
@@ -16,7 +16,7 @@ app = typer.Typer(help="Measure how fast the parts are.", no_args_is_help=True)
 @app.command()
 def device(json: JSON = False) -> None:
     """Measure the CPU time and bytes of a device's check-in, its import time and its memory."""
-    with needs("server"):
+    with require_extras("server"):
         from crowdml.bench import bench_device
     _print(bench_device(), json)
 
@@ -51,7 +51,7 @@ def server(
     json: JSON = False,
 ) -> None:
     """Measure durable authenticated check-ins per second, beside an empty handler."""
-    with needs("server"):
+    with require_extras("server"):
         from crowdml.bench import MECHANISMS, LoadSettings, bench_server
     if not seconds or checkouts == 1 or generators > clients:
         raise InvalidInput(
@@ -78,7 +78,7 @@ def portal(
     json: JSON = False,
 ) -> None:
     """Measure the milliseconds of each page with a full store, beside a nearly empty one."""
-    with needs("server"):
+    with require_extras("server"):
         from crowdml.bench import bench_portal
     _print(bench_portal(tasks, checkins), json)
 
@@ -95,7 +95,7 @@ def simulator(
     json: JSON = False,
 ) -> None:
     """Measure check-ins per second on one core, beside NumPy and a C program (needs gcc)."""
-    with needs("sim"):
+    with require_extras("sim"):
         from crowdml.bench import bench_million, bench_simulator, table
     if million:
         _print(bench_million(), json)

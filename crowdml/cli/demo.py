@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from crowdml.cli.console import Console
-from crowdml.cli.extras import needs
+from crowdml.cli.extras import require_extras
 from crowdml.cli.options import JSON
 from crowdml.cli.output import print_json
 from crowdml.cli.ranges import in_range
@@ -51,11 +51,11 @@ def demo(
     json: JSON = False,
 ) -> None:
     """Run a server, its portal and a live crowd of real devices on this machine, over HTTPS."""
-    with needs("demo"):
+    with require_extras("demo"):
         from crowdml.demo import Demo, run_demo
     kind = MECHANISMS.get(mechanism)
     if kind and kind.needs:
-        with needs(kind.needs.extra):
+        with require_extras(kind.needs.extra):
             import_module(kind.needs.module)
     console = Console(stderr=json, markup=True, highlight=True)
 

@@ -7,7 +7,7 @@ from crowdml.errors import CrowdmlError
 
 
 @contextmanager
-def needs(*extras: str) -> Iterator[None]:
+def require_extras(*extras: str) -> Iterator[None]:
     """Raise an error that names the extra to install, if an import inside fails."""
     try:
         yield

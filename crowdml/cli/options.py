@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crowdml.cli.extras import needs
+from crowdml.cli.extras import require_extras
 from crowdml.cli.ranges import in_range
 from crowdml.errors import InvalidInput
 from crowdml.tables import read_file
@@ -106,7 +106,7 @@ PER_DEVICE = Annotated[
 
 def open_store(database: str, create: bool = False) -> "closing[Store]":
     """Open the server's database for a `with` block; it must exist unless `create` is set."""
-    with needs("server"):
+    with require_extras("server"):
         from crowdml.server import Store
     # Without this, Python looks for garbage among the modules when the command ends, which takes a
     # quarter of the time of a short command. Once per process is enough.

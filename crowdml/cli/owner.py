@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from crowdml.cli.extras import needs
+from crowdml.cli.extras import require_extras
 from crowdml.cli.options import DATABASE, DEFAULT_DATABASE, JSON, open_store
 from crowdml.cli.output import print_json, print_lines
 from crowdml.errors import InvalidInput
@@ -29,7 +29,7 @@ def add(
 ) -> None:
     """Add an owner, or change an owner's password and end their sessions."""
     password = _typed() if password_file is None else _first_line(password_file)
-    with open_store(database) as store, needs("server"):
+    with open_store(database) as store, require_extras("server"):
         known = name in store.owners.names()
         store.owners.add(name, password)
     print_lines(f"changed the password of {name}" if known else f"added {name}")

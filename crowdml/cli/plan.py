@@ -12,7 +12,7 @@ from rich.progress import Progress
 from rich.table import Column, Table
 
 from crowdml.cli.console import Console
-from crowdml.cli.extras import needs
+from crowdml.cli.extras import require_extras
 from crowdml.cli.options import CSV, DELAY, JSON, SEED, SKEW, STDIN, read_text
 from crowdml.cli.output import print_json, print_lines, write_file
 from crowdml.cli.ranges import in_range
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MOST_OPTIONS_SHOWN = 8
 TEXT_COLUMNS = ("mechanism", "for")
-MARK = "→"
+RECOMMENDED_MARK = "→"
 EXPLAINED = {
     "b": "samples in a check-in",
     "K": "check-ins of a device",
@@ -91,7 +91,7 @@ def plan(
     ] = None,
 ) -> None:
     """Estimate before the launch what a crowd will learn at an ε, and recommend settings."""
-    with needs("sim"):
+    with require_extras("sim"):
         from crowdml.simulation import (
             ExpectedCrowd,
             PilotAdvice,
@@ -246,12 +246,12 @@ def _show(advice: "Advice", source: str) -> None:
     rest = [] if advice.recommended in shown else [advice.recommended]
     for option in [*shown, *rest]:
         best = option == advice.recommended
-        mark, style = (MARK, "bold") if best else ("", None)
+        mark, style = (RECOMMENDED_MARK, "bold") if best else ("", None)
         table.add_row(mark, *option.summary.values(), style=style)
     console.print(table)
     known = advice.recommended.summary
     said = "; ".join(f"{name}: {words}" for name, words in EXPLAINED.items() if name in known)
-    console.print(f"{MARK} is recommended. {said}.")
+    console.print(f"{RECOMMENDED_MARK} is recommended. {said}.")
     console.print(
         f"on {source}: guessing {advice.guess_error:.3f}, all data in one place "
         f"{advice.central_error:.3f}"
@@ -273,9 +273,9 @@ def _show_pilot(advice: "PilotAdvice") -> None:
     table = Table(*columns, box=box.SIMPLE_HEAD)
     for name, error, spread in advice.comparison:
         best = name == f"at ε = {advice.recommended.epsilon:g}"
-        mark, style = (MARK, "bold") if best else ("", None)
+        mark, style = (RECOMMENDED_MARK, "bold") if best else ("", None)
         table.add_row(mark, name, error, spread, style=style)
     console.print(table)
-    console.print(f"{MARK} is recommended.")
+    console.print(f"{RECOMMENDED_MARK} is recommended.")
     console.print(advice.own_sentence)
     console.print(advice.unknown)

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import typer
 
-from crowdml.cli.extras import needs
+from crowdml.cli.extras import require_extras
 from crowdml.cli.options import FINGERPRINT, INSECURE_HTTP
 from crowdml.cli.output import print_lines
 from crowdml.device import connect, fetch_certificate, untrusted_error, why_unreachable
@@ -28,7 +28,7 @@ def program(
     insecure_http: INSECURE_HTTP = False,
 ) -> None:
     """Print the SHA-256 of each file of the phone's program, or compare a server's files."""
-    with needs("server"):
+    with require_extras("server"):
         from crowdml.portal.pages import program_files, served_files
 
     if url is None:

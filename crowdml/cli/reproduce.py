@@ -9,7 +9,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 
 from crowdml.cli.console import Console
-from crowdml.cli.extras import needs
+from crowdml.cli.extras import require_extras
 from crowdml.cli.options import JSON, SEED
 from crowdml.cli.output import print_json
 from crowdml.cli.ranges import in_range
@@ -27,7 +27,7 @@ def reproduce(
     json: JSON = False,
 ) -> None:
     """Reproduce the paper's figures beside its own values, in one HTML report."""
-    with needs("sim"):
+    with require_extras("sim"):
         from crowdml.reproduction import reproduce as run
         from crowdml.reproduction import write_report
     started = perf_counter()

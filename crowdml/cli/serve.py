@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from crowdml.cli.extras import needs
+from crowdml.cli.extras import require_extras
 from crowdml.cli.options import DATABASE, DEFAULT_DATABASE, INSECURE_HTTP
 from crowdml.cli.ranges import in_range
 
@@ -55,7 +55,7 @@ def serve_command(
     ] = "text",
 ) -> None:
     """Run the server until Ctrl-C."""
-    with needs("server"):
+    with require_extras("server"):
         from crowdml.portal import create_portal_app
         from crowdml.server import BindAddress, Settings
         from crowdml.server.http import PublicAddress

@@ -11,11 +11,11 @@ import typer
 from rich.progress import Progress
 
 from crowdml.cli.console import Console
-from crowdml.cli.extras import needs
+from crowdml.cli.extras import require_extras
 from crowdml.cli.options import JSON, read_text
 from crowdml.cli.output import print_json, print_lines
 from crowdml.cli.ranges import in_range
-from crowdml.cli.simulate_options import values
+from crowdml.cli.simulate_options import parse_values
 from crowdml.cli.simulate_results import SimulationResults
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def simulate_command(
     have further settings: see docs/simulate.md.
     """
     began = time.perf_counter()
-    with needs("sim"):
+    with require_extras("sim"):
         from crowdml.simulation import (
             PlanFile,
             check_format,
@@ -154,7 +154,7 @@ def simulate_command(
     single = {"dataset": dataset, "trials": trials, "seed": seed, "engine": engine}
     document = (
         (read_plan(read_text(plan, "plan")) if plan else {})
-        | {name: values(text) for name, text in swept.items() if text is not None}
+        | {name: parse_values(text) for name, text in swept.items() if text is not None}
         | {name: value for name, value in single.items() if value is not None}
     )
     settings = read_settings(document, PlanFile)

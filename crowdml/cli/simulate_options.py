@@ -4,10 +4,10 @@ from contextlib import suppress
 from typing import Any
 
 
-def values(text: str) -> list[Any]:
+def parse_values(text: str) -> list[Any]:
     """Split a text at its commas; a part that is not a number stays a text.
 
-    >>> values("1,0.5,inf, auto")
+    >>> parse_values("1,0.5,inf, auto")
     [1, 0.5, inf, 'auto']
     """
     return list(dict.fromkeys(map(_value, text.split(","))))

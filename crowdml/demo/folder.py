@@ -5,7 +5,7 @@ from pathlib import Path
 
 from crowdml.errors import InvalidInput
 
-MARK = ".crowdml-demo"
+MARKER_FILE = ".crowdml-demo"
 """The file that marks a folder made by a demo: only a marked folder may be erased."""
 
 
@@ -14,7 +14,7 @@ def prepare_folder(folder: Path) -> None:
     try:
         erase_demo(folder)
         folder.mkdir(parents=True)
-        (folder / MARK).touch()
+        (folder / MARKER_FILE).touch()
     except OSError as error:
         raise InvalidInput(
             f"cannot use the folder {folder}: {error.strerror}. Choose another with --folder."
@@ -27,9 +27,9 @@ def erase_demo(folder: Path) -> None:
         return
     if not folder.is_dir():
         raise InvalidInput(f"{folder} is a file. Choose a folder with --folder.")
-    if not (folder / MARK).exists() and any(folder.iterdir()):
+    if not (folder / MARKER_FILE).exists() and any(folder.iterdir()):
         raise InvalidInput(
-            f"{folder} holds other files than an earlier demo's, which has {MARK}. Choose another "
-            "with --folder."
+            f"{folder} holds other files than an earlier demo's, which has {MARKER_FILE}. Choose "
+            "another with --folder."
         )
     shutil.rmtree(folder)

@@ -17,8 +17,8 @@ from crowdml.device.enrolment import (
     read_terms,
     rejoin,
 )
+from crowdml.device.exported_model import load_model
 from crowdml.device.identity import Identity
-from crowdml.device.loading import load_model
 from crowdml.device.network import (
     CheckedOut,
     HttpTransport,

@@ -12,7 +12,7 @@ from crowdml.device.network import CheckedOut
 from crowdml.device.personal_accuracy import RightCount, count_right
 from crowdml.device.routines import write_checkin
 from crowdml.device.storage import WrittenCheckin
-from crowdml.device.values import target_of
+from crowdml.device.targets import target_of
 from crowdml.errors import InvalidInput, NotPrivate, TermsChanged, Unreachable
 from crowdml.learnt import LearntModel, read_model
 from crowdml.models import Minibatch

@@ -2,7 +2,7 @@
 
 from crowdml.device.agreement import Agreement
 from crowdml.device.storage import CurrentLabel, DeviceStore
-from crowdml.device.values import typed_label
+from crowdml.device.targets import typed_label
 from crowdml.errors import InvalidSample
 
 

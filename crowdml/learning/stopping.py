@@ -13,7 +13,7 @@ from crowdml.protocol import Task
 LIARS_TOLERATED = 0.05
 """The share of the devices in the window that may lie in the worst way."""
 
-LOOKS = 4
+LOOKS_PER_WINDOW = 4
 """How many times the evidence is looked at while the shortest window fills."""
 
 LENGTHS = (1, 4, 16)
@@ -188,4 +188,4 @@ def student_t(z: float, freedom: int) -> float:
 
 def _interval(window: int) -> int:
     """Return the number of reports from one look to the next."""
-    return max(1, window // LOOKS)
+    return max(1, window // LOOKS_PER_WINDOW)

@@ -13,7 +13,7 @@ from crowdml.learnt.estimator import (
 )
 from crowdml.learnt.file import MODEL_FORMATS, read_model, write_model
 from crowdml.learnt.model_description import ModelDescription
-from crowdml.learnt.start import read_start, start_from_model, write_start
+from crowdml.learnt.start_file import read_start, start_from_model, write_start
 
 __all__ = [
     "MODEL_FORMATS",

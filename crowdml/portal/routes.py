@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from crowdml.portal.pages import ROUTES, STATIC, Portal, error_page, owner, redirect
-from crowdml.portal.words import preferred, speaking
+from crowdml.portal.words import preferred_language, use_language
 from crowdml.server import Settings
 from crowdml.server.http import PublicAddress, create_app
 
@@ -19,7 +19,7 @@ def in_their_language(page: Page) -> Page:
     """Answer with a page in the reader's language."""
 
     async def answer(request: Request) -> Response:
-        with speaking(preferred(request)):
+        with use_language(preferred_language(request)):
             return await page(request)
 
     return answer

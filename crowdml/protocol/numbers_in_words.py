@@ -20,7 +20,7 @@ ROUNDING = 1e-9
 MOST_DECIMALS = 12
 """More decimals of a percentage than these would be made up by the rounding of floats."""
 
-NEVER = 1e-5
+PRACTICALLY_NEVER = 1e-5
 """A probability below this, 0.001 %, is written as practically never."""
 
 UNCERTAIN = 0.5
@@ -131,7 +131,7 @@ def probability_in_words(share: float) -> Phrase:
     1.2\N{NO-BREAK SPACE}% | 50\N{NO-BREAK SPACE}% | 99.99\N{NO-BREAK SPACE}% | practically never
     """
     rest = min(share, 1 - share)
-    if rest < NEVER:
+    if rest < PRACTICALLY_NEVER:
         return Phrase("practically always") if share > 0.5 else Phrase("practically never")
     decimals = max(0, -math.floor(math.log10(10 * rest)))
     return Phrase(PERCENT, n=_cut(round_half_up(share * 10 ** (decimals + 2)), decimals))

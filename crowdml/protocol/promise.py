@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 USUAL_CHECKINS = 20
 """The most check-ins of a device, where neither the terms nor the participant set a number."""
 
-SLACK = 1 + 1e-9
+ROUNDING_FACTOR = 1 + 1e-9
 """Room for the rounding of sums of floats, so that ten times 0.1 is at most 1."""
 
 MOST_SHARED = 1000
@@ -151,7 +151,7 @@ class Promise:
         shared = 1 if whole else terms.shared
         reading = loss.group(shared)
         by_default = max(loss.times(usual).total, reading.total)
-        limited = checkins is not None and by_default <= PRIVATE_UP_TO * SLACK
+        limited = checkins is not None and by_default <= PRIVATE_UP_TO * ROUNDING_FACTOR
         past = tuple(sent)
         n_checkins = (
             min(checkins, terms.most_checkins) if limited and checkins is not None else usual
@@ -191,7 +191,7 @@ class Promise:
     @property
     def private(self) -> bool:
         """Return whether the promise is strong enough to be called private."""
-        return self.epsilon <= PRIVATE_UP_TO * SLACK
+        return self.epsilon <= PRIVATE_UP_TO * ROUNDING_FACTOR
 
     @property
     def epsilon_of_terms(self) -> float:
@@ -210,7 +210,9 @@ class Promise:
 
     @cached_property
     def level(self) -> PrivacyLevel:
-        return next(level for level in PRIVACY_LEVELS if self.epsilon <= level.most * SLACK)
+        return next(
+            level for level in PRIVACY_LEVELS if self.epsilon <= level.most * ROUNDING_FACTOR
+        )
 
     @property
     def certainty(self) -> float:
@@ -225,7 +227,7 @@ class Promise:
     @property
     def weak(self) -> bool:
         """Return whether a guess can become nearly certain."""
-        return self.epsilon > WEAK_FROM * SLACK
+        return self.epsilon > WEAK_FROM * ROUNDING_FACTOR
 
     # Sentences
 

@@ -4,8 +4,8 @@
 read off the printed figures, and must not be fitted to our results.
 """
 
+from crowdml.reproduction.figure_plan import FigurePlan, load_plans
 from crowdml.reproduction.paper import PAPER_VALUES
-from crowdml.reproduction.plan import FigurePlan, load_plans
 from crowdml.reproduction.report import write_report
 from crowdml.reproduction.reproduce import FIGURES, Reproduction, reproduce
 

@@ -6,8 +6,8 @@ from functools import partial
 import msgspec
 import numpy as np
 
+from crowdml.reproduction.figure_plan import CurvePlan, FigurePlan
 from crowdml.reproduction.paper import PaperValue, paper_values_of
-from crowdml.reproduction.plan import CurvePlan, FigurePlan
 from crowdml.reproduction.samples import collect_first
 from crowdml.simulation import Curve, Data, Dataset, simulate
 

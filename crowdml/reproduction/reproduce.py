@@ -10,7 +10,7 @@ from crowdml.errors import InvalidInput
 from crowdml.reproduction.analysis import Analysis, Measured, analyse
 from crowdml.reproduction.claims import Claim, check_claims
 from crowdml.reproduction.figure import Figure, run_figure
-from crowdml.reproduction.plan import FigurePlan, load_plans
+from crowdml.reproduction.figure_plan import FigurePlan, load_plans
 from crowdml.reproduction.spectrum import load_data
 from crowdml.reproduction.three_mechanisms import BEYOND, DatasetResults, compare_mechanisms
 from crowdml.simulation import Dataset

@@ -37,10 +37,10 @@ class Throttle:
         if len(self._buckets) >= MOST_KEYS and key not in self._buckets:
             self._buckets.clear()
         bucket = self._buckets.get(key, (self._burst, now))
-        self._buckets[key] = spend(bucket, now, self._per_minute, self._burst)
+        self._buckets[key] = take_token(bucket, now, self._per_minute, self._burst)
 
 
-def spend(
+def take_token(
     bucket: tuple[float, float], now: float, per_minute: float, burst: float
 ) -> tuple[float, float]:
     """Return the bucket after a request: tokens, and their time; raise `Rejected` if empty."""

@@ -11,8 +11,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from crowdml.errors import InvalidInput
+from crowdml.sklearn.coefficients import coefficients
 from crowdml.sklearn.crowd import CrowdEstimator
-from crowdml.sklearn.start import coefficients
 from crowdml.types import Array
 
 

@@ -9,8 +9,8 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import validate_data
 
 from crowdml.sklearn.bounds import Bounds
+from crowdml.sklearn.coefficients import coefficients
 from crowdml.sklearn.crowd import CrowdEstimator
-from crowdml.sklearn.start import coefficients
 from crowdml.types import Array
 
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import crowdml as package
 from crowdml.cli import app
-from crowdml.cli.extras import needs
+from crowdml.cli.extras import require_extras
 from crowdml.errors import CrowdmlError
 from tests.cli.command import Command, Here, Ran, environment
 
@@ -122,7 +122,7 @@ def test_hosts_that_cannot_be(quick: Here, host: str) -> None:
 
 def test_a_part_that_is_not_installed_is_named() -> None:
     advice = r"needs numba.*pip install 'crowdml\[server,sim\]'"
-    with pytest.raises(CrowdmlError, match=advice), needs("server", "sim"):
+    with pytest.raises(CrowdmlError, match=advice), require_extras("server", "sim"):
         raise ModuleNotFoundError("No module named 'numba'", name="numba")
 
 

@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from crowdml.cli.task.start import read_named_start
+from crowdml.cli.task.named_start import read_named_start
 from crowdml.device import Device, Outcome
 from crowdml.learnt import write_start
 from crowdml.privacy import Limits

@@ -14,7 +14,7 @@ import tests.vectors
 from crowdml import one_file_device as standalone
 from crowdml.privacy import CheckinKey, Choice, Codebook
 from crowdml.privacy.choice import COIN
-from crowdml.privacy.direction.channel import FINE
+from crowdml.privacy.direction.channel import PROBABILITY_STEPS
 from crowdml.protocol import Terms, terms_hash
 from tests.support.servers import make_task
 
@@ -279,6 +279,6 @@ def test_a_short_gradient_is_turned_round_at_times(
     probability = max(0.0, 1 - share) / 2
     for draw in (0.0, probability - 0.001, probability + 0.001, 0.999):
         if draw >= 0:
-            draws(int(draw * FINE))
+            draws(int(draw * PROBABILITY_STEPS))
             found = scores[standalone.direction(terms, "here", u)]
             assert found == (min(scores) if draw < probability else max(scores))

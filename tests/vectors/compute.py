@@ -20,7 +20,7 @@ from crowdml.device.contribution import PastError
 from crowdml.device.enrolment import default_limits
 from crowdml.device.sources import SampleForm
 from crowdml.device.sources.sensing import Sensing
-from crowdml.device.values import target_of
+from crowdml.device.targets import target_of
 from crowdml.errors import InvalidInput, InvalidSample, LimitReached, NotPrivate
 from crowdml.models import MODELS, Minibatch, Model
 from crowdml.phrase import Phrase

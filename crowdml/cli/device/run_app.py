@@ -15,7 +15,7 @@ import typer
 
 from crowdml.cli.device.label import describe_label
 from crowdml.cli.device.run_notes import asked_to_stop, run_topic
-from crowdml.cli.extras import needs
+from crowdml.cli.extras import require_extras
 from crowdml.cli.output import print_lines
 from crowdml.device import Device, DeviceStore, SourceCounts, set_label
 from crowdml.device.sources import (
@@ -134,7 +134,7 @@ def _open(
 def _tls(folder: Path, address: ListenAddress) -> ssl.SSLContext | None:
     if not address.secure:
         return None
-    with needs("listen"):
+    with require_extras("listen"):
         from crowdml.certificate import certificate_fingerprint, self_signed
     certificate, key = self_signed(folder, _host_for_others(address.host))
     print_lines(f"certificate: SHA-256 {certificate_fingerprint(certificate)}")

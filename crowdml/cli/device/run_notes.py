@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from crowdml.cli.extras import needs
+from crowdml.cli.extras import require_extras
 from crowdml.cli.output import counted, print_lines
 from crowdml.device import Device, SourceCounts
 from crowdml.device.sources import Hint, Intake, StateStream, TopicAddress, is_choice
@@ -128,7 +128,7 @@ def run_topic(
     intake: Intake | None = None,
 ) -> SourceCounts:
     """Read a topic until Ctrl-C, SIGTERM, or the end of the task."""
-    with needs("mqtt"):
+    with require_extras("mqtt"):
         from crowdml.device.sources.mqtt import Broker, Discovery, feed_from_topic, session_name
     client = session_name(device, address.topic)
     home = Discovery(client, device.identity.task) if discovery else None

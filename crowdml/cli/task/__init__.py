@@ -5,6 +5,6 @@ They change a database through `Store`, also while a server runs: the server fol
 """
 
 from crowdml.cli.task.commands import app
-from crowdml.cli.task.start import read_named_start
+from crowdml.cli.task.named_start import read_named_start
 
 __all__ = ["app", "read_named_start"]

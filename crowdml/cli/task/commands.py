@@ -11,8 +11,8 @@ from crowdml.cli.interruption import confirm
 from crowdml.cli.options import DATABASE, DEFAULT_DATABASE, JSON, open_store, read_text
 from crowdml.cli.output import print_json, print_lines, write_file
 from crowdml.cli.ranges import in_range
+from crowdml.cli.task.named_start import about_start, read_named_start
 from crowdml.cli.task.new import new
-from crowdml.cli.task.start import about_start, read_named_start
 from crowdml.cli.task.template import own_words_rules
 from crowdml.errors import InvalidInput
 from crowdml.visible import visible

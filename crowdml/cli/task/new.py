@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from crowdml.cli.extras import needs
+from crowdml.cli.extras import require_extras
 from crowdml.cli.options import CSV, DELAY, JSON, SKEW, STDIN
 from crowdml.cli.output import print_json, print_lines
 from crowdml.cli.ranges import in_range
@@ -79,7 +79,7 @@ def new(
             print_json({"wrong": error.phrase.document})
         raise
     if devices is not None and samples is not None:
-        with needs("sim"):
+        with require_extras("sim"):
             from crowdml.pilot import read_pilot, read_samples
             from crowdml.simulation import ExpectedCrowd, pilot_advice
         rows = read_samples(read_pilot(data, file, csv), draft.task.terms, label, person)

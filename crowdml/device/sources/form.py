@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from crowdml.device.values import label_or_number
+from crowdml.device.targets import label_or_number
 from crowdml.errors import InvalidInput, InvalidSample
 from crowdml.protocol import Features
 from crowdml.tables import (

@@ -18,7 +18,7 @@ from crowdml.device.sources.message_hints import MessageHints
 from crowdml.device.sources.sensing import TakenSample, rarer
 from crowdml.device.sources.stream import MOST_LABELS, SKEW, Label, Stream, StreamMemory
 from crowdml.device.storage import DeviceStore, Position, TakenBefore, Trail
-from crowdml.device.values import typed_label
+from crowdml.device.targets import typed_label
 from crowdml.errors import DoubtfulRows, InvalidInput, InvalidSample
 
 MOST_STREAMS = 20

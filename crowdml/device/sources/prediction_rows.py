@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from crowdml.device.sources.files import SourceCursor, detect_json, open_lines
 from crowdml.device.sources.form import SampleForm, WrittenSample, at_line
-from crowdml.device.values import target_of
+from crowdml.device.targets import target_of
 from crowdml.errors import InvalidInput, InvalidSample
 from crowdml.privacy import check_target
 

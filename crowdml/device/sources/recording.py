@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from crowdml.device.sources.files import SourceCursor, open_lines
 from crowdml.device.sources.form import Sample
 from crowdml.device.sources.sensing import Sensing, rarer
-from crowdml.device.values import label_or_number
+from crowdml.device.targets import label_or_number
 from crowdml.errors import InvalidInput, InvalidSample
 from crowdml.protocol import Features
 from crowdml.tables import is_number, quoted, rows, separators

@@ -4,7 +4,14 @@
 the threads of the server's service, and takes its sentences from `words`.
 """
 
-from crowdml.portal.pages import participant, pictures, program, static, tasks, wheel
+from crowdml.portal.pages import (
+    chart_images,
+    participant,
+    program,
+    public_pages,
+    static,
+    wheel,
+)
 from crowdml.portal.pages.context import Portal
 from crowdml.portal.pages.page import error_page, redirect
 from crowdml.portal.pages.program import program_files, served_files
@@ -21,8 +28,8 @@ __all__ = [
 ]
 
 ROUTES = [
-    *tasks.ROUTES,
-    *pictures.ROUTES,
+    *public_pages.ROUTES,
+    *chart_images.ROUTES,
     *participant.ROUTES,
     *program.ROUTES,
     *wheel.ROUTES,

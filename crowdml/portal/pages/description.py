@@ -9,7 +9,7 @@ from crowdml.protocol import PRIVACY_LEVELS, Promise, Task, Terms, terms_hash
 from crowdml.server.log import Learner
 
 MAIL = re.compile(r"[^\s@:/?]+@[^\s@:/?]+\.[^\s@:/?]+")
-SLACK = 1 + 1e-9
+ROUNDING_FACTOR = 1 + 1e-9
 SITE = re.compile(r"https?://[^\s\"'<>]+")
 
 
@@ -47,7 +47,7 @@ class Description:
 
     def spoken(self, epsilon: float) -> str:
         """Write an ε for people who hear a slider instead of seeing it: “4: Moderate privacy”."""
-        name = next(name for most, name in self.levels if epsilon <= most * SLACK)
+        name = next(name for most, name in self.levels if epsilon <= most * ROUNDING_FACTOR)
         return f"{plain.epsilon(epsilon)}: {name}"
 
     @property

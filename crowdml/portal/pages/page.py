@@ -18,10 +18,10 @@ from crowdml.portal.words import (
     current_language,
     in_language,
     lang_of,
-    preferred,
+    preferred_language,
     say,
     say_html,
-    speaking,
+    use_language,
 )
 from crowdml.portal.words import plain as words
 from crowdml.protocol import PROBLEMS, is_precise_enough
@@ -75,13 +75,13 @@ def error_page(request: Request, error: Rejected) -> Response:
     """Render a problem for people, with a link to continue."""
     here = request.url.path[:200]
     known = error.kind != "not-found" or "path_params" in request.scope
-    with speaking(preferred(request)):
+    with use_language(preferred_language(request)):
         detail = say(error.phrase) if known else say("there is no page at {here}.", here=here)
         title = say(PROBLEMS[error.kind].title)
         return render(request, "error.html", error.status, title=title, detail=detail)
 
 
-def said(what: Phrase | Iterable[Phrase]) -> str:
+def say_phrases(what: Phrase | Iterable[Phrase]) -> str:
     """Write one phrase, or several one after the other, in the reader's language."""
     return say(what) if isinstance(what, Phrase) else " ".join(map(say, what))
 
@@ -95,7 +95,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= words.FILTERS | {"said": said}
+    environment.filters |= words.FILTERS | {"said": say_phrases}
     environment.globals |= {
         "_": say_html,
         "catalogue": catalogue,

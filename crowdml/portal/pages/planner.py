@@ -12,7 +12,7 @@ import msgspec
 from crowdml.phrase import read_phrase
 from crowdml.portal.pages.child_process import run_child
 from crowdml.portal.pages.hardships import NO_HARDSHIPS, CrowdHardships
-from crowdml.portal.words import Expectation, TaskDraftView, local, say
+from crowdml.portal.words import Expectation, TaskDraftView, localize_number, say
 from crowdml.portal.words import plain as words
 from crowdml.protocol import Task
 
@@ -164,4 +164,7 @@ def too_late(seconds: float, closing: asyncio.Event) -> str:
     """Explain why a process has not answered in time."""
     if closing.is_set():
         return say("The server is ending.")
-    return say("The simulation took longer than {seconds} seconds.", seconds=local(f"{seconds:g}"))
+    return say(
+        "The simulation took longer than {seconds} seconds.",
+        seconds=localize_number(f"{seconds:g}"),
+    )

@@ -8,7 +8,7 @@ from crowdml.portal.pictures.chart import Chart, not_yet, thin
 from crowdml.portal.pictures.drawing import Theme, figure, in_decimals, in_whole_numbers, tidy
 from crowdml.portal.pictures.error_chart import ERROR
 from crowdml.portal.pictures.label_chart import LABELS
-from crowdml.portal.words import TaskNumbers, count, local, say
+from crowdml.portal.words import TaskNumbers, count, localize_number, say
 from crowdml.server.database import this_minute
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def staleness_rows(numbers: TaskNumbers) -> list[tuple[float, ...]]:
 
 def say_staleness(numbers: TaskNumbers) -> str:
     now = numbers.statistics
-    mean = local(f"{now.staleness_mean:.1f}")
+    mean = localize_number(f"{now.staleness_mean:.1f}")
     return say("{mean} versions on average, {most} at most", mean=mean, most=now.staleness_max)
 
 

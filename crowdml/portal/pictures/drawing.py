@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
-from crowdml.portal.words import local
+from crowdml.portal.words import localize_number
 from crowdml.portal.words import plain as words
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def in_whole_numbers(axis: "Axis") -> None:
 
 def in_decimals(axis: "Axis") -> None:
     """Write numbers with the decimal sign of the reader's language."""
-    axis.set_major_formatter(lambda value, place: local(f"{value:g}").replace("-", "−"))
+    axis.set_major_formatter(lambda value, place: localize_number(f"{value:g}").replace("-", "−"))
 
 
 def in_percent(axis: "Axis") -> None:

@@ -12,12 +12,12 @@ from crowdml.portal.words.language import (
     catalogue,
     current_language,
     in_language,
-    local,
+    localize_number,
     plain_number,
-    preferred,
+    preferred_language,
     say,
     say_html,
-    speaking,
+    use_language,
 )
 from crowdml.portal.words.outlook import Outlook, advice
 from crowdml.portal.words.owner_language import lang_of
@@ -45,14 +45,14 @@ __all__ = [
     "is_quick",
     "label_shares",
     "lang_of",
-    "local",
+    "localize_number",
     "make_example",
     "plain",
     "plain_number",
-    "preferred",
+    "preferred_language",
     "say",
     "say_html",
-    "speaking",
     "top_shares",
+    "use_language",
     "what_is_wrong",
 ]

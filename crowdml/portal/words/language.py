@@ -44,7 +44,7 @@ def say(text: str | Phrase, **values: Value) -> str:
 
     Numbers follow the rules of the language. A phrase already contains its values.
 
-    >>> with speaking("de"):
+    >>> with use_language("de"):
     ...     say("Page {page} of {pages}", page=2, pages=3)
     ...     say(Phrase("{n} devices had joined", n=1200))
     'Seite 2 von 3'
@@ -80,11 +80,11 @@ def in_language(value: Value) -> str:
     return value if isinstance(value, str) else say(join_phrases([value], ""))
 
 
-def local(number: str) -> str:
+def localize_number(number: str) -> str:
     """Write a number as the reader's language does.
 
-    >>> with speaking("de"):
-    ...     local("12,345.6")
+    >>> with use_language("de"):
+    ...     localize_number("12,345.6")
     '12.345,6'
     """
     return _spoken(current_language()).number(number)
@@ -98,7 +98,7 @@ def plain_number(typed: str) -> str | None:
 
     >>> plain_number("1,000"), plain_number("0.15"), plain_number("1.000"), plain_number("many")
     ('1000', '0.15', '1.000', 'many')
-    >>> with speaking("de"):
+    >>> with use_language("de"):
     ...     [plain_number(text) for text in ("0,15", "0.15", "1.000,5", "1.000.000", "1.000")]
     ['0.15', '0.15', '1000.5', '1000000', None]
     """
@@ -118,7 +118,7 @@ def current_language() -> str:
 
 
 @contextmanager
-def speaking(wanted: str) -> Iterator[None]:
+def use_language(wanted: str) -> Iterator[None]:
     before = _language.set(wanted)
     try:
         yield
@@ -126,7 +126,7 @@ def speaking(wanted: str) -> Iterator[None]:
         _language.reset(before)
 
 
-def preferred(request: Request) -> str:
+def preferred_language(request: Request) -> str:
     """Return the available language that the reader's browser prefers; English if there is none."""
     return choose(request.headers.get("accept-language", ""))
 

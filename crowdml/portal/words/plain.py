@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from crowdml.models import MODELS
 from crowdml.optim import OPTIMIZERS
-from crowdml.portal.words.language import NBSP, local, say
+from crowdml.portal.words.language import NBSP, localize_number, say
 from crowdml.protocol import (
     Estimate,
     State,
@@ -29,7 +29,7 @@ def exactly(value: float) -> str:
     >>> exactly(3), exactly(-0.25), exactly(-0.00001)
     ('3', '-0.2500', '0.0000')
     """
-    return str(value) if isinstance(value, int) else local(f"{round(value, 4) + 0.0:.4f}")
+    return str(value) if isinstance(value, int) else localize_number(f"{round(value, 4) + 0.0:.4f}")
 
 
 def model_name(kind: str) -> str:
@@ -56,7 +56,7 @@ def certainty(value: float) -> str:
     >>> certainty(1.0), certainty(10.0)
     ('73.2\xa0%', '99.9955\xa0%')
     """
-    return local(f"{percent_sure(value)}{NBSP}%")
+    return localize_number(f"{percent_sure(value)}{NBSP}%")
 
 
 def except_with(probability: float) -> str:
@@ -113,7 +113,7 @@ def epsilon(value: float | str | None) -> str:
     >>> epsilon(1.0), epsilon("inf"), epsilon(None)
     ('1', '∞', '∞')
     """
-    return local(four_digits_up(math.inf if value is None else float(value)))
+    return localize_number(four_digits_up(math.inf if value is None else float(value)))
 
 
 def count(value: int) -> str:
@@ -122,7 +122,7 @@ def count(value: int) -> str:
     >>> count(12345)
     '12,345'
     """
-    return local(f"{value:,}")
+    return localize_number(f"{value:,}")
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -131,7 +131,7 @@ def number(value: float, digits: int = 3) -> str:
     >>> number(2980.96)
     '2,980'
     """
-    return local(significant(value, digits))
+    return localize_number(significant(value, digits))
 
 
 def percent(value: float, digits: int = 0) -> str:
@@ -140,7 +140,7 @@ def percent(value: float, digits: int = 0) -> str:
     >>> percent(0.731), percent(0.02, 1)
     ('73\xa0%', '2.0\xa0%')
     """
-    return local(f"{100 * value:.{digits}f}{NBSP}%")
+    return localize_number(f"{100 * value:.{digits}f}{NBSP}%")
 
 
 def probability(value: float) -> str:

@@ -21,7 +21,7 @@ from crowdml.privacy.mechanism import CheckinEstimates, Implausible
 from crowdml.privacy.minibatch import MinibatchView
 from crowdml.types import Array, Ints
 
-FINE = 2**53
+PROBABILITY_STEPS = 2**53
 PayloadNumber = Annotated[int, msgspec.Meta(ge=0, le=100_000)]
 
 
@@ -83,7 +83,7 @@ class DirectionChannel(DirectionCalibration):
 
     def _direction(self, minibatch: MinibatchView, key: CheckinKey, chance: Chance) -> int:
         scores, turned = self._scores(minibatch, key)
-        if chance.below(FINE) < turned * FINE:
+        if chance.below(PROBABILITY_STEPS) < turned * PROBABILITY_STEPS:
             scores = -scores
         return self.choice.choose(self._ranked(scores), chance)
 

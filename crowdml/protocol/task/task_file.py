@@ -130,13 +130,13 @@ class OptimizerSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ratio = signal_ratio(updates, known.length, known.noise_energy)
         # Where the noise exceeds the signal of all gradients, w should go less far, and the average
         # should give the last steps more weight, which alone contain the signal of all gradients.
-        heard = min(1.0, ratio)
-        reach = reach * math.sqrt(heard) if start is None else start.reach_for(ratio)
+        signal_share = min(1.0, ratio)
+        reach = reach * math.sqrt(signal_share) if start is None else start.reach_for(ratio)
         return msgspec.structs.replace(
             self,
             rate="planned",
             c=planned_rate(self.reach or reach, updates, known.length, known.noise_energy),
-            averaging=AVERAGING / heard if self.averaging is None else self.averaging,
+            averaging=AVERAGING / signal_share if self.averaging is None else self.averaging,
         )
 
     def make(self, radius: float) -> Optimizer:

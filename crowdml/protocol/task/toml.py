@@ -9,8 +9,8 @@ from crowdml.protocol.mechanisms import MECHANISMS
 from crowdml.protocol.task.task_file import BOM, TASK_FILE
 from crowdml.protocol.wording import shown
 
-BY_HAND = {f"optimizer.{name}" for name in ("kind", "rate", "c", "averaging", "reach")}
-BY_HAND |= {"model.clip"}
+FIELDS_BY_HAND = {f"optimizer.{name}" for name in ("kind", "rate", "c", "averaging", "reach")}
+FIELDS_BY_HAND |= {"model.clip"}
 """The fields that an owner may set by hand, and that a plan leaves to crowdml."""
 
 TomlValue: TypeAlias = str | float | bool | Sequence[str | float]
@@ -77,7 +77,7 @@ def recommended_fields(
     """
     own = MECHANISMS[mechanism].options
     options = {option for kind in MECHANISMS.values() for option in kind.options}
-    fields: dict[str, TomlValue | None] = dict.fromkeys(sorted(options - own | BY_HAND))
+    fields: dict[str, TomlValue | None] = dict.fromkeys(sorted(options - own | FIELDS_BY_HAND))
     if "collection.checkins" in own:
         fields["collection.checkins"] = checkins
     return fields | {

@@ -67,7 +67,7 @@ def problem_document(error: Rejected) -> bytes:
     return msgspec.json.encode(document)
 
 
-EXTRA = ("retry_after", "state", "version")
+EXTRA_MEMBERS = ("retry_after", "state", "version")
 """The further members that a problem may have."""
 
 LARGEST_PROBLEM = 2**16
@@ -103,5 +103,5 @@ def rejected(kind: str, detail: str | Phrase, **extra: Any) -> Rejected:
     Args:
         extra: Further members of the problem: `retry_after`, `state` or `version`.
     """
-    check_keywords("rejected", extra, EXTRA)
+    check_keywords("rejected", extra, EXTRA_MEMBERS)
     return Rejected(kind, PROBLEMS[kind].status, detail, extra)

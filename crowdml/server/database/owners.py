@@ -12,7 +12,7 @@ from crowdml.server.database import schema
 from crowdml.server.database.connection import Database
 from crowdml.server.database.passwords import hash_password
 from crowdml.server.database.tokens import new_token, token_sha256
-from crowdml.server.throttle import spend
+from crowdml.server.throttle import take_token
 from crowdml.tables import check_kind
 
 SESSION_SECONDS = 12 * 3600
@@ -105,7 +105,7 @@ class Owners:
             known = sa.select(c.tokens, c.at).where(c.slot == slot).with_for_update()
             row = connection.execute(known).first()
             bucket = (row[0], row[1]) if row else (ATTEMPTS_AT_ONCE, now)
-            tokens, at = spend(bucket, now, ATTEMPTS_PER_MINUTE, ATTEMPTS_AT_ONCE)
+            tokens, at = take_token(bucket, now, ATTEMPTS_PER_MINUTE, ATTEMPTS_AT_ONCE)
             connection.execute(sa.delete(schema.attempts).where(c.slot == slot))
             after = {"slot": slot, "tokens": tokens, "at": at}
             connection.execute(sa.insert(schema.attempts), after)

@@ -119,17 +119,17 @@ class Learner:
         """
         before, group = self.committed_fold().version, list[Arrival]()
         try:
-            decisions = self._append_group(arrivals, group, look=False)
+            decisions = self._append_group(arrivals, group, search_log=False)
         except sa.exc.IntegrityError:
             # A repeated id or number is rare, so the log is searched only now.
-            decisions = self._append_group((), group, look=True)
+            decisions = self._append_group((), group, search_log=True)
         self._publish()
         if self._fold.version > before:
             self._snapshots.save_if_due(self.committed_fold(), before)
         return decisions
 
     def _append_group(
-        self, arrivals: Iterable[Arrival], group: list[Arrival], look: bool
+        self, arrivals: Iterable[Arrival], group: list[Arrival], search_log: bool
     ) -> list[CheckinDecision]:
         """Append all or none.
 
@@ -148,7 +148,7 @@ class Learner:
                 # The node that authenticated these devices does not know yet that they have left.
                 removed = self._log.removed({arrival.device.number for arrival in group})
             decisions, entries = self._decide(group, {}, removed)
-            if look or any(isinstance(decision, Rejected) for decision in decisions):
+            if search_log or any(isinstance(decision, Rejected) for decision in decisions):
                 # A repeated check-in gets its first answer again, not a rejection.
                 keys = [(device.number, c.id, c.number) for device, c in group]
                 decisions, entries = self._decide(group, self._log.seen(keys), removed)

@@ -67,7 +67,7 @@ export class SensorReader {
     const release = await claim(`crowdml sensor ${this.#participation.device.identity.device}`);
     this.#lastReadingAt = performance.now();
     try {
-      const stop = await source.start((...heard) => this.#read(...heard), this.sensor);
+      const stop = await source.start((time, reading) => this.#read(time, reading), this.sensor);
       this.#stop = () => {
         stop();
         release();

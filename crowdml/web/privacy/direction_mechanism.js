@@ -19,7 +19,7 @@ export const KIND = "direction";
 const LENGTH = 0.3;
 
 const WORD = 2 ** 32;
-const FINE = 2 ** 53;
+const PROBABILITY_STEPS = 2 ** 53;
 
 /** Shares are written as n of at most this many check-ins. */
 const MOST_SHARED = 1000;
@@ -109,7 +109,7 @@ export class DirectionMechanism {
     const ahead = closestFirst(scores, closest);
     const back = closestFirst(scores.map((score) => -score), closest);
     const turning = this.#turning(length);
-    const turned = chance.below(FINE) < turning * FINE;
+    const turned = chance.below(PROBABILITY_STEPS) < turning * PROBABILITY_STEPS;
     const direction = this.choices.train.choose(turned ? back : ahead, chance);
     const fits = ahead.indexOf(direction) < closest;
     const fitsBack = back.indexOf(direction) < closest;

@@ -49,7 +49,7 @@ export function fourDigitsUp(value) {
 }
 
 /** A probability below this, 0.001 %, is called practically none. */
-const NEVER = 1e-5;
+const PRACTICALLY_NEVER = 1e-5;
 
 /** A margin this large hides the answer. */
 export const UNCERTAIN = 0.5;
@@ -63,7 +63,9 @@ export const UNCERTAIN = 0.5;
  */
 export function probabilityInWords(share) {
   const rest = Math.min(share, 1 - share);
-  if (rest < NEVER) return share > 0.5 ? phrase("practically always") : phrase("practically never");
+  if (rest < PRACTICALLY_NEVER) {
+    return share > 0.5 ? phrase("practically always") : phrase("practically never");
+  }
   const decimals = Math.max(0, -Math.floor(Math.log10(10 * rest)));
   return phrase("{n}\u00a0%", { n: roundHalfUp(share * 10 ** (decimals + 2)) / 10 ** decimals });
 }

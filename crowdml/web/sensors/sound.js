@@ -32,11 +32,11 @@ export async function start(onReading, { rate }) {
   const analyser = context.createAnalyser();
   analyser.fftSize = powerOfTwo(context.sampleRate / rate);
   context.createMediaStreamSource(stream).connect(analyser);
-  const heard = new Float32Array(analyser.fftSize);
+  const samples = new Float32Array(analyser.fftSize);
   const timer = setInterval(() => {
     if (context.state !== "running") return;
-    analyser.getFloatTimeDomainData(heard);
-    onReading(performance.now() / 1000, level(heard));
+    analyser.getFloatTimeDomainData(samples);
+    onReading(performance.now() / 1000, level(samples));
   }, 1000 / rate);
   return () => {
     clearInterval(timer);
@@ -45,9 +45,9 @@ export async function start(onReading, { rate }) {
   };
 }
 
-/** @param {Float32Array} heard */
-export function level(heard) {
-  return Math.sqrt(heard.reduce((sum, value) => sum + value * value, 0) / heard.length);
+/** @param {Float32Array} samples */
+export function level(samples) {
+  return Math.sqrt(samples.reduce((sum, value) => sum + value * value, 0) / samples.length);
 }
 
 /** @param {number} wanted */

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from crowdml.portal.words import Outlook, TaskNumbers, advice, speaking
+from crowdml.portal.words import Outlook, TaskNumbers, advice, use_language
 from crowdml.protocol import Estimate, State, Statistics, Task
 from crowdml.server.log import TaskHistory
 from tests.support.servers import make_task
@@ -70,7 +70,7 @@ def test_the_pace(by_minute: dict[int, int], changes: dict[str, Any], said: str)
 
 
 def test_the_pace_in_german() -> None:
-    with speaking("de"):
+    with use_language("de"):
         said = outlook(DIRECTED, {NOW - 3 * DAY: 100, NOW - DAY: 100}).pace
     assert said == "Bei diesem Tempo noch etwa 12 Tage."
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from crowdml.portal.pages.hardships import NO_HARDSHIPS, CrowdHardships
 from crowdml.portal.pages.planner import Forecast, Planner
 from crowdml.portal.words.expectation import Expectation, PlannedCost, PlannedOption
-from crowdml.portal.words.language import speaking
+from crowdml.portal.words.language import use_language
 from crowdml.protocol import Task
 from tests.protocol.files import STEPS
 from tests.support.servers import PATIENCE
@@ -97,7 +97,7 @@ def test_what_is_clearly_better_is_recommended_in_words() -> None:
     assert "lied" not in expected.words, "older plans do not say it"
     lied = replace(expected, own=replace(own, error_with_liars=0.6))
     assert "If one device in ten lied, the error would be 60.0\xa0%." in lied.words
-    with speaking("de"):
+    with use_language("de"):
         assert "Wenn eines von zehn Geräten löge, wäre der Fehler 60,0\xa0%." in lied.words
         assert best.words == "je Gerät 2 Beiträge, 5 Messungen je Beitrag"
     for verdict, words in {"well": "learn well", "something": "learn something"}.items():
@@ -116,7 +116,7 @@ def test_what_makes_it_hard_is_simulated_and_its_cost_is_said() -> None:
     costs = [PlannedCost(name, 0.125) for name in ("leaving", "delay", "skew", "spread")]
     assert asked[0]
     assert replace(asked[0], costs=costs).words.count("the error would be 12.5\xa0%.") == 4
-    with speaking("de"):
+    with use_language("de"):
         assert costs[0].words == "Wenn kein Gerät vorzeitig ausstiege, wäre der Fehler 12,5\xa0%."
 
 

@@ -11,7 +11,7 @@ import pytest
 from crowdml.portal.pictures.charts import CHARTS
 from crowdml.portal.pictures.drawing import THEMES, save
 from crowdml.portal.pictures.error_chart import error_rows
-from crowdml.portal.words import TaskNumbers, speaking
+from crowdml.portal.words import TaskNumbers, use_language
 from crowdml.portal.words.performance import Performance
 from crowdml.protocol import Estimate, State, Statistics
 from crowdml.server.content_coding import compress
@@ -185,7 +185,7 @@ def test_ticks_stay_apart(checkins: int) -> None:
 def test_ticks_are_written_as_the_reader_does() -> None:
     points = [Point(k, k // 2, min(k, 10)) for k in range(1, 20)]
     numbers = TaskNumbers(make_task(**DIRECTION), NOTHING, TaskHistory(points, {60: 20}))
-    with speaking("de"):
+    with use_language("de"):
         devices, late = texts(numbers, "devices"), texts(numbers, "staleness")
     ticks = [re.findall(r">(\d+[.,]?\d*)</text>", each) for each in (devices, late)]
     assert "10" in ticks[0]

@@ -35,7 +35,7 @@ from crowdml.privacy import (
 )
 from crowdml.privacy.choice import COIN
 from crowdml.privacy.direction import codebook
-from crowdml.privacy.direction.channel import FIELDS, FINE
+from crowdml.privacy.direction.channel import FIELDS, PROBABILITY_STEPS
 from crowdml.types import Array
 from tests.privacy.seeded_chance import Pseudo
 
@@ -72,7 +72,9 @@ def samples(
 class Script:
     """Return a prescribed coin and prescribed results for all other draws."""
 
-    def __init__(self, coin: int, choice: int, turn: int = FINE - 1, sample: int = 0) -> None:
+    def __init__(
+        self, coin: int, choice: int, turn: int = PROBABILITY_STEPS - 1, sample: int = 0
+    ) -> None:
         self._coin, self._choice, self._turn, self._sample = coin, choice, turn, sample
         self.asked: list[int] = []
 
@@ -82,7 +84,7 @@ class Script:
             return self._coin
         if COIN in before:
             return self._choice
-        return self._turn if n == FINE else self._sample
+        return self._turn if n == PROBABILITY_STEPS else self._sample
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"a direction is sent without {name}.")
@@ -127,7 +129,7 @@ def law(
     g=hnp.arrays(np.float64, 6, elements=ANYTHING),
     w=hnp.arrays(np.float64, 6, elements=st.floats(width=32, allow_nan=False)),
     device=st.text(max_size=5),
-    turn=st.sampled_from([0, FINE // 3, FINE - 1]),
+    turn=st.sampled_from([0, PROBABILITY_STEPS // 3, PROBABILITY_STEPS - 1]),
     wrong=st.booleans(),
     label=st.integers(0, 2),
 )
@@ -241,16 +243,18 @@ def test_how_often_a_short_gradient_is_turned_round(share: float) -> None:
     made = mechanism(k=64)
     where = place(made)
     g = share * made.length * np.array([0.6, 0, 0, -0.8, 0, 0]) + 1e-12 * np.ones(6)
-    often = math.ceil((1 - min(1.0, share)) / 2 * FINE)
+    often = math.ceil((1 - min(1.0, share)) / 2 * PROBABILITY_STEPS)
     near, far = (
         {j for j, p in enumerate(each) if p == max(each)}
-        for each in (law(made, samples(sign * g), where, turn=FINE - 1) for sign in (1.0, -1.0))
+        for each in (
+            law(made, samples(sign * g), where, turn=PROBABILITY_STEPS - 1) for sign in (1.0, -1.0)
+        )
     )
-    slack = int(1e-9 * FINE)
+    slack = int(1e-9 * PROBABILITY_STEPS)
     if often > slack:
         turned = law(made, samples(g), where, turn=often - slack)
         assert {j for j, p in enumerate(turned) if p == max(turned)} == far
-    if often + slack < FINE:
+    if often + slack < PROBABILITY_STEPS:
         straight = law(made, samples(g), where, turn=often + slack)
         assert {j for j, p in enumerate(straight) if p == max(straight)} == near
 
@@ -270,7 +274,7 @@ def test_how_likely_a_direction_was(share: float) -> None:
     where = place(made)
     minibatch = samples(share * made.length * np.array([0.6, 0, 0, -0.8, 0, 0]))
     turned = (1 - min(1.0, share)) / 2
-    here, there = (law(made, minibatch, where, turn=turn) for turn in (FINE - 1, 0))
+    here, there = (law(made, minibatch, where, turn=turn) for turn in (PROBABILITY_STEPS - 1, 0))
     for j in range(32):
         expected = (1 - turned) * float(here[j]) + turned * float(there[j])
         found = made.probability(DirectionPayload(1, direction=j), minibatch, where)

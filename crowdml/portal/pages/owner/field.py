@@ -8,7 +8,7 @@ from typing import Annotated, Any, Protocol, get_args, get_origin
 
 from crowdml.errors import Mistake
 from crowdml.phrase import Phrase, written
-from crowdml.portal.words import NBSP, local, plain_number, say
+from crowdml.portal.words import NBSP, localize_number, plain_number, say
 from crowdml.protocol import MISSING, TaskFile, fields_of
 
 FILE_ONLY = {"model.start", "model.pilot"}
@@ -78,7 +78,7 @@ class Field:
         """Return what to write, and the default."""
         about, default = say(self.about), self.usual or TASK_FILE[self.key].default
         if self.kind is InputKind.NUMBER and isinstance(default, int | float) and self.default:
-            n = local(written(default).replace(",", ""))  # as it can be typed
+            n = localize_number(written(default).replace(",", ""))  # as it can be typed
             about = f"{about} {say('Empty: {n}.', n=n)}".lstrip()
         for words in UNBROKEN:
             about = about.replace(words, words.replace(" ", NBSP))

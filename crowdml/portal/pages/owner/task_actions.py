@@ -15,7 +15,7 @@ from crowdml.portal.pages.owner.form_parsing import FormFields
 from crowdml.portal.pages.owner.session import for_owner, on_post
 from crowdml.portal.pages.owner.task_page import Invite, task_page, whole
 from crowdml.portal.pages.page import redirect
-from crowdml.portal.pages.tasks import join_href, join_link
+from crowdml.portal.pages.public_pages import join_href, join_link
 from crowdml.portal.words import count, ending, say
 from crowdml.protocol import State
 from crowdml.server.database import Store

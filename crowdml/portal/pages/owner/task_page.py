@@ -13,7 +13,7 @@ from crowdml.portal.pages.owner.device_listing import DeviceListing
 from crowdml.portal.pages.owner.fields import FIELDS
 from crowdml.portal.pages.owner.form_drafts import new_draft_name
 from crowdml.portal.pages.page import render
-from crowdml.portal.pages.tasks import join_href, join_link, numbers_of
+from crowdml.portal.pages.public_pages import join_href, join_link, numbers_of
 from crowdml.portal.pictures import CHARTS
 from crowdml.portal.words import Outlook
 from crowdml.protocol import EDITABLE, Task

@@ -14,7 +14,7 @@ from crowdml.portal.pages.owner.field import FILE_ONLY, sentence
 from crowdml.portal.pages.owner.fields import DEFAULTS, FIELDS, STEPS
 from crowdml.portal.pages.owner.task_toml import field_value, task_toml
 from crowdml.portal.words import advice
-from crowdml.portal.words.language import catalogue, speaking
+from crowdml.portal.words.language import catalogue, use_language
 from crowdml.privacy import DirectionMechanism, Roles
 from crowdml.protocol import MISSING, Features, Sensor, Task, terms_hash
 from crowdml.protocol import fields_of as fields_of_document
@@ -197,7 +197,7 @@ def test_a_wrong_field_gets_the_sentence_of_a_task_file(key: str) -> None:
     for value in WRONG[key]:
         (mistake,) = mistakes(wrong(key, value))
         assert mistake.field == key
-        with speaking("de"):
+        with use_language("de"):
             said = sentence(mistake)
         assert said.startswith("Diese Angabe ")
         assert not ENGLISH.search(said), said
@@ -278,12 +278,12 @@ def test_every_text_of_the_form_has_a_translation() -> None:
 )  # fmt: skip
 def test_a_number_is_read_as_the_page_writes_it(language: str, typed: str, kept: object) -> None:
     """A text is kept where it may mean another number, and the rules reject it."""
-    with speaking(language):
+    with use_language(language):
         assert field_value(FIELDS["model.radius"], typed) == kept
 
 
 def test_an_ambiguous_number_is_rejected_with_a_sentence() -> None:
-    with speaking("de"):
+    with use_language("de"):
         with pytest.raises(InvalidTask) as rejected:
             Task.from_toml(task_toml(FORM | {"model.radius": "1.000"}))
         (mistake,) = rejected.value.mistakes

@@ -9,7 +9,7 @@ from starlette.routing import Route
 from crowdml.phrase import Phrase
 from crowdml.portal.pages.context import learner_of, portal_of
 from crowdml.portal.pages.page import HEADERS
-from crowdml.portal.pages.tasks import numbers_of
+from crowdml.portal.pages.public_pages import numbers_of
 from crowdml.portal.pictures import (
     CHARTS,
     THEMES,
