@@ -72,13 +72,16 @@ ENDINGS = {
     "exhausted": "the task has ended: all its check-ins are in.",
     "stopped": "the task has ended: its owner stopped it.",
 }
-GIVE_UP_ON = {"revoked", "unauthorized"}  # this device can never check in again
-KEEP_AFTER = {"fault", "method-not-allowed", "not-found", "task-paused", "too-frequent"}
-KEEP_AFTER |= {"unavailable", "unknown"}  # the same bytes may be accepted later
+FINAL_REJECTIONS = {"revoked", "unauthorized"}  # this device can never check in again
+RETRIABLE_REJECTIONS = {  # the same bytes may be accepted later
+    "fault", "method-not-allowed", "not-found", "task-paused", "too-frequent", "unavailable",
+    "unknown",
+}  # fmt: skip
 NEEDS_PERSON = {"", "copied", "task-finished", "terms-changed"}  # a person has to do something
-ENDED = {"copied", "task-finished", *GIVE_UP_ON}
-EXIT_CODES = {**dict.fromkeys(ENDED, 3), **dict.fromkeys(KEEP_AFTER, 5), "wrong-number": 5}
-EXIT_CODES |= {"task-paused": 6, "terms-changed": 7, "rows": 8}  # how `run` ends, as in the package
+ENDED = {"copied", "task-finished", *FINAL_REJECTIONS}
+EXIT_CODES = {**dict.fromkeys(ENDED, 3), **dict.fromkeys(RETRIABLE_REJECTIONS, 5)}
+# How `run` ends, as in the package.
+EXIT_CODES |= {"wrong-number": 5, "task-paused": 6, "terms-changed": 7, "rows": 8}
 MOST_SHOWN, MOST_BAD = 5, 1000  # bad lines that are shown; bad lines in a row
 LONGEST_LINE = 2**24
 PROGRESS_SECONDS = 5.0
@@ -1352,12 +1355,12 @@ def excluded(memory: Memory, url: str, task: str) -> Any:
     where = f"this file takes part in {me['task']} at {me['url']}, as device {me['device']}."
     if (me["url"].rstrip("/"), me["task"]) != (url.rstrip("/"), task):
         raise Problem(f"{where} Leave that first, or name another --file.")
-    why = me.get("why", "") if me.get("ended") in GIVE_UP_ON else ""
+    why = me.get("why", "") if me.get("ended") in FINAL_REJECTIONS else ""
     try:
         if not why:
             device.server.call("GET", "/model")
     except Problem as problem:
-        why = str(problem) if problem.kind in GIVE_UP_ON else ""
+        why = str(problem) if problem.kind in FINAL_REJECTIONS else ""
     if not why:
         raise Problem(f"{where} There is nothing to do.")
     print(visible(f"The server knows this device no more: {why} The ledger and the samples stay."))
@@ -1558,7 +1561,7 @@ class Device:
                 try:
                     self.check_in(0.0)
                 except Problem as problem:
-                    if problem.kind in GIVE_UP_ON | NEEDS_PERSON:
+                    if problem.kind in FINAL_REJECTIONS | NEEDS_PERSON:
                         raise
                     later = time.monotonic() + max(FULL_PAUSE, problem.retry_after)
                     print(visible(f"{problem} Trying again later."), file=sys.stderr)
@@ -1624,7 +1627,7 @@ class Device:
         only a person can change is raised. tests/vectors/behaviour.json has every case.
         """
         deadline, failures, state = time.monotonic() + wait, 0, self.memory.read(self.name)
-        if state.get("ended") in GIVE_UP_ON | {"copied"}:
+        if state.get("ended") in FINAL_REJECTIONS | {"copied"}:
             raise Problem(state["why"], state["ended"])
         while True:
             try:
@@ -1641,17 +1644,17 @@ class Device:
                 self.send_pending()
                 return
             except Problem as problem:
-                if problem.kind in GIVE_UP_ON | {"too-many-checkins"}:
+                if problem.kind in FINAL_REJECTIONS | {"too-many-checkins"}:
                     with self.memory.change(self.name) as state:
                         state.update(ended=problem.kind, why=str(problem))
-                if problem.kind not in {"", "copied", *GIVE_UP_ON} and self.done():
+                if problem.kind not in {"", "copied", *FINAL_REJECTIONS} and self.done():
                     print(visible(problem), file=sys.stderr)
                     return
                 pause = min(2.0 ** min(failures, 30), LONGEST_PAUSE)
                 pause = max(pause * (0.5 + secrets.randbelow(1000) / 1000), problem.retry_after)
                 failures += 1
                 late = time.monotonic() + pause > deadline
-                if late or problem.kind in GIVE_UP_ON | NEEDS_PERSON:
+                if late or problem.kind in FINAL_REJECTIONS | NEEDS_PERSON:
                     raise
                 print(visible(f"{problem} Trying again."), file=sys.stderr)
             time.sleep(pause)
@@ -1728,7 +1731,7 @@ class Device:
             if said not in ("applied", "duplicate"):
                 raise Problem(f"no answer that makes sense: {said}.", "unknown")
         except Problem as problem:
-            if problem.kind in KEEP_AFTER:
+            if problem.kind in RETRIABLE_REJECTIONS:
                 raise
             if problem.kind == "repeated-number":
                 record.claim(key, number + 1, f"{checkin}-copy", self.terms.epsilon)
@@ -1746,7 +1749,7 @@ class Device:
     def leave(self) -> str:
         """Leave the task. The ledger stays, because a person who joins again loses more."""
         try:
-            if self.memory.read(self.name).get("ended") not in GIVE_UP_ON:
+            if self.memory.read(self.name).get("ended") not in FINAL_REJECTIONS:
                 self.server.call("DELETE", "/devices/me")
         except Problem as problem:
             print(visible(f"left without telling the server: {problem}"), file=sys.stderr)
