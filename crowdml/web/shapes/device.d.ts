@@ -2,7 +2,7 @@
 
 import type { RetryTimer } from "../device/retry_timer.js";
 import type { Chance, RandomIndex } from "./chance.js";
-import type { Limits } from "./memory.js";
+import type { Limits } from "./storage.js";
 import type { Transport } from "./network.js";
 
 /** What a participant may choose when joining. */
