@@ -112,7 +112,7 @@ def test_a_task_of_it() -> None:
     with pytest.raises(InvalidTask) as rejected:
         Terms.parse(json.dumps(wrong))
     assert {m.field for m in rejected.value.mistakes} == {"collection.heldout", "model.clip"}
-    with pytest.raises(standalone.Problem, match="mechanism"):
+    with pytest.raises(standalone.DeviceError, match="mechanism"):
         standalone.Terms(terms.text, terms.task)
 
 

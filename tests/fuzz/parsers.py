@@ -68,7 +68,7 @@ def parser(function: Callable[[bytes], object]) -> Callable[[bytes], object]:
 
 def enter(name: str, data: bytes) -> None:
     """Give the bytes to a parser; an error that is not crowdml's own is raised."""
-    with contextlib.suppress(CrowdmlError, Implausible, one_file_device.Problem):
+    with contextlib.suppress(CrowdmlError, Implausible, one_file_device.DeviceError):
         PARSERS[name](data)
 
 

@@ -392,14 +392,14 @@ def test_the_one_file_device_looks_at_rows_of_earlier_runs(
             yield from text.splitlines(keepends=True)
 
     def sense(first: int, last: int, yes: bool = False) -> None:
-        device = standalone.Device(standalone.Memory(str(program.file)))
+        device = standalone.Device(standalone.DeviceStore(str(program.file)))
         device.set_label("Walking")
         device.sense(lines(first, last), 0.0, yes, clock=lambda: now[0])
 
     sense(0, 80)
     assert 0 < program.buffered < BATCH
     assert len(program.state["first"]) == program.buffered
-    with pytest.raises(standalone.Problem) as found:
+    with pytest.raises(standalone.DeviceError) as found:
         sense(80, 400)
     assert (str(found.value), found.value.kind) == (DOUBT, "rows")
     assert (program.buffered, program.state["first"]) == (0, [])
