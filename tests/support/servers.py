@@ -322,12 +322,12 @@ def directed(task: Task, device: str, number: int = 1, seed: int = 0, **changes:
     rng = np.random.default_rng(seed)
     terms, mechanism = task.terms, task.terms.mechanism()
     assert isinstance(mechanism, DirectionMechanism)
-    place = CheckinKey(terms_hash(terms.text), device, number)
-    role = mechanism.roles.role_of(place)
+    key = CheckinKey(terms_hash(terms.text), device, number)
+    role = mechanism.roles.role_of(key)
     message = DirectionCheckin(
         id=secrets.token_urlsafe(16),
         version=0,
-        terms=place.terms_sha256,
+        terms=key.terms_sha256,
         number=number,
         **{FIELDS[role]: int(rng.integers(mechanism.choice_of(role).k))},
     )

@@ -18,7 +18,7 @@ from crowdml.server.database.log_entry import LogEntry
 from crowdml.server.log.device_shares import COUNTED_SECONDS, DeviceShares
 from crowdml.server.log.fold import Fold
 from crowdml.simulation.datasets import load_activity
-from tests.privacy.seeded_chance import Pseudo
+from tests.privacy.seeded_chance import SeededChance
 from tests.server.learners import arrivals, assert_same, new_learner, reopened
 from tests.support.servers import make_directed, make_task
 
@@ -152,7 +152,7 @@ def test_a_device_that_lies_does_not_wreck_a_model(mechanism: str, lies: int) ->
     task = noisy_task(mechanism)
     made, model, fold = task.terms.mechanism(), task.terms.make_model(), Fold(task, "0" * 64)
     assert isinstance(made, NoiseMechanism)
-    rng, chance = np.random.default_rng(1), Pseudo(1)
+    rng, chance = np.random.default_rng(1), SeededChance(1)
     order = rng.permutation(len(DATA.y_train))[: 96 * 52].reshape(96, 52)
     when = set(np.linspace(20, 90, lies).astype(int).tolist())
     norms = np.linalg.norm(DATA.x_train, made.norm, axis=1, keepdims=True)
