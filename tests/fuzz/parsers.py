@@ -47,9 +47,9 @@ from crowdml.protocol import (
     read_problem,
 )
 from crowdml.server.http.body import decode
-from tests.support.servers import make_directed, make_task
+from tests.support.servers import make_direction_task, make_task
 
-NOISY, DIRECTED = make_task().terms, make_directed().terms
+NOISY, DIRECTED = make_task().terms, make_direction_task().terms
 PARSERS: dict[str, Callable[[bytes], object]] = {}
 """The parsers by name; `tests/fuzz/corpus` has a folder of inputs for each."""
 SENSED = Features(4, sensor=Sensor("light", rate=1, window=2, transform="summary"))

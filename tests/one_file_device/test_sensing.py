@@ -19,7 +19,7 @@ from experiments.sources.apps import LABELS, Moment, record, termux_session
 from tests.device.fakes import MemoryTransport
 from tests.device.scripted_server import Answer, ScriptedServer, serving
 from tests.one_file_device.program import OneFileInProcess, OneFileProgram
-from tests.support.servers import PATIENCE, eventually, make_directed
+from tests.support.servers import PATIENCE, eventually, make_direction_task
 
 MOMENTS = record(40, stretch=10)
 
@@ -28,7 +28,7 @@ def task_of(**sensor: Any) -> Task:
     sensor = {"kind": "motion", "rate": 20, "window": 24, "every": 0.5} | sensor
     settings: dict[str, Any] = {"collection__batch": 5000, "collection__buffer": 5000}
     settings |= {f"features__sensor.{key}": value for key, value in sensor.items()}
-    return make_directed(target__labels=list(LABELS), **settings)
+    return make_direction_task(target__labels=list(LABELS), **settings)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_labels_that_are_no_targets(tmp_path: Path, label: str) -> None:
     settings: dict[str, Any] = {f"features__sensor.{key}": sensor[key] for key in sensor}
     settings |= {"target__labels": [], "model__kind": "ridge", "collection__batch": 5000}
     script, program = ScriptedServer(), OneFileInProcess(tmp_path)
-    script.memory = MemoryTransport(make_directed(collection__buffer=5000, **settings))
+    script.memory = MemoryTransport(make_direction_task(collection__buffer=5000, **settings))
     with serving(script) as root:
         assert program.join(f"{root}/join/activity").returncode == 0
         own_store = standalone.DeviceStore(str(program.file))

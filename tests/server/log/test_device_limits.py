@@ -20,7 +20,7 @@ from crowdml.server.log.fold import Fold
 from crowdml.simulation.datasets import load_activity
 from tests.privacy.seeded_chance import SeededChance
 from tests.server.learners import arrivals, assert_same, new_learner, reopened
-from tests.support.servers import make_directed, make_task
+from tests.support.servers import make_direction_task, make_task
 
 SENSED: dict[str, Any] = {
     "features__sensor.kind": "motion",
@@ -55,7 +55,9 @@ def test_the_pace_is_what_the_task_says() -> None:
 # The share of a device
 
 
-@pytest.mark.parametrize("make", [make_task, partial(make_directed, collection__checkins=100)])
+@pytest.mark.parametrize(
+    "make", [make_task, partial(make_direction_task, collection__checkins=100)]
+)
 def test_a_flood_of_one_device_waits_for_others(store: Store, make: Callable[..., Task]) -> None:
     task = make(enrolment__checkins_per_minute=None)
     learner = new_learner(store, task, n=101)
