@@ -72,13 +72,16 @@ ENDINGS = {
     "exhausted": "the task has ended: all its check-ins are in.",
     "stopped": "the task has ended: its owner stopped it.",
 }
-GIVE_UP_ON = {"revoked", "unauthorized"}  # this device can never check in again
-KEEP_AFTER = {"fault", "method-not-allowed", "not-found", "task-paused", "too-frequent"}
-KEEP_AFTER |= {"unavailable", "unknown"}  # the same bytes may be accepted later
+FINAL_REJECTIONS = {"revoked", "unauthorized"}  # this device can never check in again
+RETRIABLE_REJECTIONS = {  # the same bytes may be accepted later
+    "fault", "method-not-allowed", "not-found", "task-paused", "too-frequent", "unavailable",
+    "unknown",
+}  # fmt: skip
 NEEDS_PERSON = {"", "copied", "task-finished", "terms-changed"}  # a person has to do something
-ENDED = {"copied", "task-finished", *GIVE_UP_ON}
-EXIT_CODES = {**dict.fromkeys(ENDED, 3), **dict.fromkeys(KEEP_AFTER, 5), "wrong-number": 5}
-EXIT_CODES |= {"task-paused": 6, "terms-changed": 7, "rows": 8}  # how `run` ends, as in the package
+ENDED = {"copied", "task-finished", *FINAL_REJECTIONS}
+EXIT_CODES = {**dict.fromkeys(ENDED, 3), **dict.fromkeys(RETRIABLE_REJECTIONS, 5)}
+# How `run` ends, as in the package.
+EXIT_CODES |= {"wrong-number": 5, "task-paused": 6, "terms-changed": 7, "rows": 8}
 MOST_SHOWN, MOST_BAD = 5, 1000  # bad lines that are shown; bad lines in a row
 LONGEST_LINE = 2**24
 PROGRESS_SECONDS = 5.0
@@ -120,7 +123,7 @@ APPLICATION_ID = 0x63726F77  # marks the files of this program
 CENTRED_BITS = [bin(byte).count("1") - 4.0 for byte in range(256)]
 
 
-class Problem(Exception):
+class DeviceError(Exception):
     """Report why something is not done, in one sentence; `kind` is the protocol's word for it."""
 
     def __init__(self, sentence: str, kind: str = "", retry_after: float = 0.0) -> None:
@@ -128,7 +131,7 @@ class Problem(Exception):
         self.kind, self.retry_after = kind, retry_after
 
 
-class Untrusted(Problem):
+class Untrusted(DeviceError):
     """Report that the server does not show the expected certificate."""
 
 
@@ -210,7 +213,7 @@ def check(value: Any, rule: Any, path: str) -> None:
         for entry in value if holds and kind is list else ():
             check(entry, each[0] if each else (str, 1, 80), f"an entry of {path}")
     if not holds:
-        raise Problem(f"{path} must be {must}, found {str(value)[:60]!r}. Do not join.")
+        raise DeviceError(f"{path} must be {must}, found {str(value)[:60]!r}. Do not join.")
 
 
 class Terms(SimpleNamespace):
@@ -221,10 +224,12 @@ class Terms(SimpleNamespace):
             sha256, terms = hashlib.sha256(text.encode()).hexdigest(), read_json(text)
             privacy = terms.get("privacy") if type(terms) is dict else None
             if type(privacy) is dict and privacy.get("mechanism") in ("gaussian", "laplace"):
-                raise Problem(f"the task uses {privacy['mechanism']} noise: {OTHER_MECHANISMS}.")
+                raise DeviceError(
+                    f"the task uses {privacy['mechanism']} noise: {OTHER_MECHANISMS}."
+                )
             check(terms, TERMS, "terms")
         except (ValueError, RecursionError) as error:
-            raise Problem(f"the terms must be JSON: {error}. Do not join.") from error
+            raise DeviceError(f"the terms must be JSON: {error}. Do not join.") from error
         super().__init__(text=text, sha256=sha256, **terms["model"], **terms["collection"])
         self.owner, self.contact, self.purpose = (terms[name] for name in OWNER_FIELDS)
         features, self.labels = terms["features"], terms["target"]["labels"]
@@ -265,7 +270,7 @@ class Terms(SimpleNamespace):
             ),
         ):
             if not holds:
-                raise Problem(f"the terms must {must}. Do not join.")
+                raise DeviceError(f"the terms must {must}. Do not join.")
 
 
 def shape_of(terms: Terms) -> Any:
@@ -414,7 +419,7 @@ def read_errors(table: str) -> list[list[float]]:
         for row in rows:
             check_error(*row)
     except (TypeError, ValueError) as error:
-        raise Problem(f"the server's answer makes no sense: {error}.", "unknown") from error
+        raise DeviceError(f"the server's answer makes no sense: {error}.", "unknown") from error
     return rows
 
 
@@ -439,7 +444,7 @@ def read_statistics(now: Any) -> Any:
         if now["state"] not in {**STATES, **ENDINGS}:
             raise ValueError(f"state {now['state']}")
     except (TypeError, LookupError, ValueError) as error:
-        raise Problem(f"the statistics make no sense: {error!r}.", "unknown") from error
+        raise DeviceError(f"the statistics make no sense: {error!r}.", "unknown") from error
     return now
 
 
@@ -570,7 +575,7 @@ class Layout:
             try:
                 self.keys(self.header)
             except ValueError as error:
-                raise Problem(f"the header of {source}: {error}.") from error
+                raise DeviceError(f"the header of {source}: {error}.") from error
 
     def cells(self, line: str) -> list[str]:
         return next(csv.reader([line], delimiter=self.delimiter))
@@ -745,7 +750,7 @@ def read_lines(
     """Return lines that were not taken before, with number, layout and position."""
     path, digest, n, layout = os.path.realpath(source), hashlib.sha256(), 0, None
     taken, sha256 = sources.get(path, (0, ""))
-    changed = Problem(
+    changed = DeviceError(
         f"the first {taken:,} lines of {source} were taken before, and must be as they were, found "
         "others: its samples would count, and cost, twice. Put new samples into a new file."
     )
@@ -753,7 +758,7 @@ def read_lines(
         for n, line in enumerate(iter(lambda: lines.readline(LONGEST_LINE + 1), ""), 1):
             if len(line) > LONGEST_LINE:
                 most = f"at most {LONGEST_LINE:,} characters, found more. Is it a text file?"
-                raise Problem(f"line {n:,} of {source} must have {most}")
+                raise DeviceError(f"line {n:,} of {source} must have {most}")
             digest.update(line.rstrip("\n").encode() + b"\n")
             if n == taken and digest.hexdigest() != sha256:
                 raise changed
@@ -786,7 +791,7 @@ def termux_objects(lines: Iterable[str]) -> Iterator[str]:
     for n, line in enumerate(lines, 1):
         if len(line) > LONGEST_OBJECT:
             most = f"at most {LONGEST_OBJECT:,} characters, found more. Is it a text file?"
-            raise Problem(f"line {n:,} of standard input must have {most}")
+            raise DeviceError(f"line {n:,} of standard input must have {most}")
         found = [line] if line.startswith("{") else [*found, line] if found else []
         alone = len(found) == 1 and line.rstrip().endswith("}")
         if found and (line.startswith("}") or alone):
@@ -899,7 +904,7 @@ def arrivals(
         file: The device's file, which has the label.
     """
     waiting: queue.Queue[tuple[float, str | None, str] | None] = queue.Queue(MOST_WAITING)
-    broken: list[Problem | sqlite3.Error] = []
+    broken: list[DeviceError | sqlite3.Error] = []
 
     def read() -> None:
         known, label, db = None, None, None
@@ -912,10 +917,10 @@ def arrivals(
                     state = db.execute("SELECT document FROM state").fetchone()[0]
                     known, label = version, json.loads(state).get("label")
                 waiting.put((now, label, found))
-        except (Problem, sqlite3.Error) as problem:
+        except (DeviceError, sqlite3.Error) as problem:
             broken.append(problem)
         except UnicodeDecodeError as error:
-            broken.append(Problem(f"standard input must be UTF-8 text: {error}."))
+            broken.append(DeviceError(f"standard input must be UTF-8 text: {error}."))
         except (OSError, ValueError):
             pass  # standard input was closed: the end
         finally:
@@ -1050,15 +1055,15 @@ def four_digits_up(value: float) -> str:
     return f"{digits.normalize():,f}"
 
 
-# Memory and output
+# Storage and output
 
 
-def unusable(path: str, error: Exception) -> Problem:
+def unusable(path: str, error: Exception) -> DeviceError:
     """Say why a file cannot be used, and what to do."""
     remedy = "Make room on the disk, or see to the disk, and start again: nothing is lost."
     if "malformed" in str(error) or "not a database" in str(error) or "no such" in str(error):
         remedy = "It is damaged: put it aside, and join again with another --file."
-    return Problem(f"cannot use {path}: {error}. {remedy}")
+    return DeviceError(f"cannot use {path}: {error}. {remedy}")
 
 
 def make_private(path: str) -> None:
@@ -1118,7 +1123,7 @@ class Record:
                 query = "SELECT epsilon FROM sent WHERE device = ? ORDER BY number"
                 rows = [row[0] for row in db.execute(query, (device,))]
         if not rows:
-            raise Problem(
+            raise DeviceError(
                 f"{self.path} must have the record of what this device has sent, and has none. "
                 "Nothing is sent. If you have moved the device, move that file from its old "
                 "folder, too, and use the old copy no more. Otherwise leave and join again: what "
@@ -1138,7 +1143,7 @@ class Record:
         return known == checkin
 
 
-class Memory:
+class DeviceStore:
     """Open one SQLite file that only its owner may read; processes that share it take turns."""
 
     def __init__(self, path: str) -> None:
@@ -1157,7 +1162,9 @@ class Memory:
             self.db.execute("BEGIN IMMEDIATE")
             if self.scalar("PRAGMA application_id") != APPLICATION_ID:
                 if self.scalar("SELECT count(*) FROM sqlite_master"):
-                    raise Problem(f"{path} is another program's file. Name another with --file.")
+                    raise DeviceError(
+                        f"{path} is another program's file. Name another with --file."
+                    )
                 self.db.execute("CREATE TABLE buffer (sample)")
                 self.db.execute("CREATE TABLE state AS SELECT ? AS document", ('{"ledger": []}',))
                 self.db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -1169,7 +1176,7 @@ class Memory:
     def read(self, device: str | None = None) -> Any:
         state = json.loads(self.scalar("SELECT document FROM state"))
         if state.get("device") != (device or state.get("device")):
-            raise Problem("another process has left the task with this file.")
+            raise DeviceError("another process has left the task with this file.")
         return state
 
     def n_samples(self) -> int:
@@ -1211,9 +1218,9 @@ class Server:
         self.host, https = self.url.hostname or "", self.url.scheme == "https"
         self.context: ssl.SSLContext | None = None
         if not https and self.host not in ("localhost", "127.0.0.1", "::1"):
-            raise Problem(f"a server is https://HOST, or http on this machine, found {url!r}.")
+            raise DeviceError(f"a server is https://HOST, or http on this machine, found {url!r}.")
         if fingerprint and not (https and re.fullmatch("[0-9a-f]{64}", fingerprint)):
-            raise Problem(NO_FINGERPRINT)
+            raise DeviceError(NO_FINGERPRINT)
 
     def connect(self) -> http.client.HTTPConnection:
         if self.url.scheme == "http":
@@ -1261,7 +1268,7 @@ class Server:
                 ) from error
             raise Untrusted(f"{why}Ask the task's owner; see --fingerprint.", "unknown") from error
         except (OSError, http.client.HTTPException, ValueError, RecursionError) as error:
-            raise Problem(
+            raise DeviceError(
                 f"cannot reach the server: {why_unreachable(error)}.", "unknown"
             ) from error
         if answer.status in (200, 201, 204):
@@ -1272,7 +1279,7 @@ class Server:
         wait: Any = problem.get("retry_after")
         wait = min(wait, LONGEST_WAIT) if type(wait) in (int, float) and wait >= 0 else 0.0
         why = f"the server says no: {problem.get('detail', answer.status)}"
-        raise Problem(why, kind if answer.status < 500 else "unavailable", wait)
+        raise DeviceError(why, kind if answer.status < 500 else "unavailable", wait)
 
 
 def why_unreachable(error: Exception) -> str:
@@ -1290,23 +1297,23 @@ def why_unreachable(error: Exception) -> str:
 
 
 def join(
-    memory: Memory, link: str, fingerprint: str, invite: str, yes: bool, accept_no_privacy: bool
+    store: DeviceStore, link: str, fingerprint: str, invite: str, yes: bool, accept_no_privacy: bool
 ) -> str:
     """Show the terms, and pin what was shown."""
     found = re.fullmatch(r"(https?://.+)/(?:join|v1/tasks)/([a-z0-9][a-z0-9-]{0,62})/?", link)
     if not found:
-        raise Problem(f"a link is https://HOST/join/TASK, found {link!r}.")
+        raise DeviceError(f"a link is https://HOST/join/TASK, found {link!r}.")
     url, task = found.groups()
-    old = excluded(memory, url, task) if "device" in memory.read() else None
+    old = excluded(store, url, task) if "device" in store.read() else None
     server = Server(url, task, re.sub("[: ]", "", fingerprint).lower())
     view = require_texts(server.call("GET")[1], "title", "objective", "terms", "terms_sha256")
     terms = Terms(view["terms"], task)
     if terms.sha256 != view["terms_sha256"]:
-        raise Problem("the terms do not have the hash that the server names. Do not join.")
-    kept = memory.n_samples()
+        raise DeviceError("the terms do not have the hash that the server names. Do not join.")
+    kept = store.n_samples()
     if old and kept and old.shape != shape_of(terms):
         fit = "do not fit the new terms. Leave and join again to discard them."
-        raise Problem(f"{kept} samples that no check-in has used {fit}")
+        raise DeviceError(f"{kept} samples that no check-in has used {fit}")
     for line in (view["title"], view["objective"], *terms.text.split("\n")):
         print(visible(line))
     # Below the terms, so that a long text cannot push it out of sight.
@@ -1321,45 +1328,47 @@ What for:      {visible(terms.purpose)}{describe_start(terms)}
 What leaves:   {" ".join(leaves)}
 How to stop:   `leave`, at any time, erases the samples here; what was sent stays in the model.
 What you lose: {" ".join(lost)}
-What you lost: ε = {epsilon_spent(memory):g} before, as far as this file knows.
+What you lost: ε = {epsilon_spent(store):g} before, as far as this file knows.
 The terms are: {terms.sha256}""")
     if "not_private" in said and not accept_no_privacy:
-        raise Problem("not joined. To join a task that is NOT PRIVATE, add --accept-no-privacy.")
+        raise DeviceError(
+            "not joined. To join a task that is NOT PRIVATE, add --accept-no-privacy."
+        )
     if not yes and input("Agree and join? [y/N] ").strip().lower() not in ("y", "yes"):
-        raise Problem("not joined.")
+        raise DeviceError("not joined.")
     request = {"terms": terms.sha256, **({"invite": invite} if invite else {})}
     me = require_texts(server.call("POST", "/devices", json.dumps(request))[1], "device", "token")
     if not all(re.fullmatch("[!-~]{1,200}", value) for value in me.values()):
-        raise Problem("the server gives no name and token that make sense.")
+        raise DeviceError("the server gives no name and token that make sense.")
     me |= {"url": url, "task": task, "fingerprint": server.fingerprint, "terms": terms.text}
     me["record"] = secrets.token_hex(16)
-    memory.record.begin(me["record"])
-    with memory.change() as state:
+    store.record.begin(me["record"])
+    with store.change() as state:
         if state.get("device") != (old.device if old else None):
-            raise Problem("another process has joined a task with this file.")
+            raise DeviceError("another process has joined a task with this file.")
         for name in ("ended", "versions", "tallies", "why"):
             state.pop(name, None)
         state.update(me, number=0, outbox=None, sources=state.get("sources", {}))
     if old:
-        memory.record.end(old.record)
+        store.record.end(old.record)
         return f"joined {task} again as device {me['device']}, with {kept} samples that were kept"
     return f"joined {task} as device {me['device']}"
 
 
-def excluded(memory: Memory, url: str, task: str) -> Any:
-    """Return the terms of a device that the server no longer knows; `Problem` if it knows it."""
-    me, device = memory.read(), Device(memory)
+def excluded(store: DeviceStore, url: str, task: str) -> Any:
+    """Return the terms of a device that the server no longer knows; fail if it knows it."""
+    me, device = store.read(), Device(store)
     where = f"this file takes part in {me['task']} at {me['url']}, as device {me['device']}."
     if (me["url"].rstrip("/"), me["task"]) != (url.rstrip("/"), task):
-        raise Problem(f"{where} Leave that first, or name another --file.")
-    why = me.get("why", "") if me.get("ended") in GIVE_UP_ON else ""
+        raise DeviceError(f"{where} Leave that first, or name another --file.")
+    why = me.get("why", "") if me.get("ended") in FINAL_REJECTIONS else ""
     try:
         if not why:
             device.server.call("GET", "/model")
-    except Problem as problem:
-        why = str(problem) if problem.kind in GIVE_UP_ON else ""
+    except DeviceError as problem:
+        why = str(problem) if problem.kind in FINAL_REJECTIONS else ""
     if not why:
-        raise Problem(f"{where} There is nothing to do.")
+        raise DeviceError(f"{where} There is nothing to do.")
     print(visible(f"The server knows this device no more: {why} The ledger and the samples stay."))
     return SimpleNamespace(shape=shape_of(device.terms), device=me["device"], record=me["record"])
 
@@ -1381,17 +1390,17 @@ def describe_start(terms: Terms) -> str:
 def require_texts(document: Any, *names: str) -> dict[str, str]:
     """Return these texts of an answer; other fields are ignored, so that answers can grow."""
     if type(document) is not dict or any(type(document.get(name)) is not str for name in names):
-        raise Problem("no answer that makes sense.", "unknown")
+        raise DeviceError("no answer that makes sense.", "unknown")
     return {name: document[name] for name in names}
 
 
-def epsilon_spent(memory: Memory) -> float:
-    return math.fsum(entry["epsilon"] for entry in memory.read()["ledger"])
+def epsilon_spent(store: DeviceStore) -> float:
+    return math.fsum(entry["epsilon"] for entry in store.read()["ledger"])
 
 
-def personal_accuracy(memory: Memory) -> list[str]:
+def personal_accuracy(store: DeviceStore) -> list[str]:
     """Say how well the crowd's model works for the participant, if it is known."""
-    me = memory.read()
+    me = store.read()
     terms = Terms(me["terms"], me["task"]) if "device" in me else None
     tolerance = terms.tolerance if terms and not terms.C else None  # of a number
     said = describe_personal_accuracy(tallies := me.get("tallies", []), tolerance)
@@ -1400,12 +1409,12 @@ def personal_accuracy(memory: Memory) -> list[str]:
     return [f"{said} Only this device knows the exact count.", over_time] if said else []
 
 
-def result(memory: Memory) -> list[str]:
+def result(store: DeviceStore) -> list[str]:
     """Say what became of the check-ins, by the task's public statistics."""
-    me = Device(memory).memory.read()
+    me = Device(store).store.read()
     server = Server(me["url"], me["task"], me["fingerprint"])  # no token: anybody may ask
     now, errors = read_statistics(server.call("GET", "/stats")[1]), list[list[float]]()
-    with suppress(Problem):  # a server without pages has none
+    with suppress(DeviceError):  # a server without pages has none
         table = server.call("GET", f"/tasks/{me['task']}/charts/error.csv")[1]
         errors = read_errors(table if type(table) is str else "")
     n = f"{now['version']:,} check-ins"
@@ -1422,17 +1431,17 @@ def result(memory: Memory) -> list[str]:
 class Device:
     """Run Algorithm 1 of the paper: collect, check out, send one number."""
 
-    def __init__(self, memory: Memory) -> None:
-        self.memory, me = memory, memory.read()
+    def __init__(self, store: DeviceStore) -> None:
+        self.store, me = store, store.read()
         if "device" not in me:
-            raise Problem("this file has not joined a task. Join one first.")
+            raise DeviceError("this file has not joined a task. Join one first.")
         self.name, self.terms = me["device"], Terms(me["terms"], me["task"])
         self.server = Server(me["url"], me["task"], me["fingerprint"], me["token"])
 
     def run(self, source: str, wait: float, yes: bool = False) -> str:
         """Take samples until there are no more, or no more are wanted; return which."""
         self.check_in(wait)
-        taken = self.memory.read(self.name)["sources"]
+        taken = self.store.read(self.name)["sources"]
         with closing(read_lines(self.terms, source, taken)) as lines:
             return self.take(lines, source, os.path.realpath(source) not in taken, wait, yes)
 
@@ -1442,7 +1451,7 @@ class Device:
         """Take samples from the lines of a source; `new` if none of them was taken before."""
         kept = skipped = bad = 0
         later = time.monotonic() + PROGRESS_SECONDS
-        before = self.memory.n_samples()
+        before = self.store.n_samples()
         rows: list[list[float | None]] | None = []  # of a stream; None after the look at them
         if os.path.isfile(source):  # can be read again: nothing is taken before the look at it
             rows = None
@@ -1465,12 +1474,12 @@ class Device:
                     print(visible(f"skipped line {n}, {line[:40]!r}: {error}"), file=sys.stderr)
                 if bad >= MOST_BAD:
                     last = f"the last {MOST_BAD:,} lines are no samples."
-                    raise Problem(f"stopped at line {n:,} of {source}: {last}") from error
+                    raise DeviceError(f"stopped at line {n:,} of {source}: {last}") from error
                 continue
             if rows is not None:
                 rows += layout.read(line)
-                if self.memory.n_samples() + 1 >= self.terms.batch:
-                    self.check_rows(source, rows, yes, self.memory.n_samples() - before)
+                if self.store.n_samples() + 1 >= self.terms.batch:
+                    self.check_rows(source, rows, yes, self.store.n_samples() - before)
                     rows = None
             bad, kept = 0, kept + 1
             while not self.keep(sample, position):
@@ -1481,7 +1490,7 @@ class Device:
         if self.done():
             return ALL_MADE
         if not kept and (skipped or (new and source != "-")):
-            raise Problem(
+            raise DeviceError(
                 f"{source} must have at least one valid sample, found none. The task wants "
                 + (
                     "the columns " + ", ".join(self.terms.names)
@@ -1491,7 +1500,7 @@ class Device:
                 + ", and then "
                 + (f"one of {', '.join(self.terms.labels)}." if self.terms.C else "a number.")
             )
-        return f"{self.memory.n_samples()} of {self.terms.batch} samples wait for a check-in."
+        return f"{self.store.n_samples()} of {self.terms.batch} samples wait for a check-in."
 
     def set_label(self, label: str | None) -> str:
         """Set the label from now on; None to collect nothing. Return a sentence about it."""
@@ -1499,15 +1508,15 @@ class Device:
         if label is not None:
             same = [name for name in labels if name.casefold() == label.strip().casefold()]
             if labels and label not in labels and len(same) != 1:
-                raise Problem(f"the label must be one of {', '.join(labels)}, found {label!r}.")
+                raise DeviceError(f"the label must be one of {', '.join(labels)}, found {label!r}.")
             if not labels:
                 try:
                     target_of(label)
                 except ValueError as error:
                     within = "a number within ±1e12"
-                    raise Problem(f"the label must be {within}, found {label!r}.") from error
+                    raise DeviceError(f"the label must be {within}, found {label!r}.") from error
             label = label if label in labels or not labels else same[0]
-        with self.memory.change(self.name) as state:
+        with self.store.change(self.name) as state:
             state["label"] = label
         return describe_label(label)
 
@@ -1521,12 +1530,12 @@ class Device:
         """Take samples from what termux-sensor prints, until it ends or no more are wanted."""
         sensor, known, later, origin = self.terms.sensor, None, 0.0, None
         # Rows that wait for a look, those of earlier runs too; None after it.
-        first: list[list[float | None]] | None = self.memory.read(self.name).get("first", [])
+        first: list[list[float | None]] | None = self.store.read(self.name).get("first", [])
         if not sensor or sensor["kind"] not in SENSOR_WORDS:
-            raise Problem("--format termux needs a task that reads motion or light.")
+            raise DeviceError("--format termux needs a task that reads motion or light.")
         sensing, n_skipped = Sensing(self.terms, every), 0
-        for now, label, text in arrivals(lines, clock, self.memory.path):
-            version = self.memory.scalar("PRAGMA data_version")
+        for now, label, text in arrivals(lines, clock, self.store.path):
+            version = self.store.scalar("PRAGMA data_version")
             if version != known:  # another process has written: it may have left the task
                 known = version
                 if self.done():
@@ -1546,7 +1555,7 @@ class Device:
             for sample, row in zip(samples, sensing.rows):
                 if first is not None:
                     first.append(row)
-                    n_samples = self.memory.n_samples() + 1
+                    n_samples = self.store.n_samples() + 1
                     if n_samples >= self.terms.batch or len(first) >= LOOKED_AT:
                         self.check_rows("-", first, yes, len(first) - 1, app=True)
                         first = None
@@ -1557,8 +1566,8 @@ class Device:
             if samples and time.monotonic() >= later:
                 try:
                     self.check_in(0.0)
-                except Problem as problem:
-                    if problem.kind in GIVE_UP_ON | NEEDS_PERSON:
+                except DeviceError as problem:
+                    if problem.kind in FINAL_REJECTIONS | NEEDS_PERSON:
                         raise
                     later = time.monotonic() + max(FULL_PAUSE, problem.retry_after)
                     print(visible(f"{problem} Trying again later."), file=sys.stderr)
@@ -1566,20 +1575,20 @@ class Device:
                     break
         if self.done():
             return ALL_MADE
-        return f"{self.memory.n_samples()} of {self.terms.batch} samples wait for a check-in."
+        return f"{self.store.n_samples()} of {self.terms.batch} samples wait for a check-in."
 
     def keep(self, sample: Sample, position: dict[str, Any], **changes: Any) -> bool:
         """Keep a sample, unless another process has taken it; False while the buffer is full.
 
         Other changes of what is remembered are written with it.
         """
-        with self.memory.change(self.name) as state:
+        with self.store.change(self.name) as state:
             taken = state["sources"]  # by other processes, too
             if any(position[path][0] <= taken.get(path, (0,))[0] for path in position):
                 return True
-            if self.memory.n_samples() >= self.terms.buffer:
+            if self.store.n_samples() >= self.terms.buffer:
                 return False
-            self.memory.db.execute("INSERT INTO buffer VALUES (?)", (json.dumps(sample),))
+            self.store.db.execute("INSERT INTO buffer VALUES (?)", (json.dumps(sample),))
             taken.update(position)
             state.update(changes)
         return True
@@ -1604,16 +1613,16 @@ class Device:
                 return
         if said:
             newest = "SELECT rowid FROM buffer ORDER BY rowid DESC LIMIT ?"
-            with self.memory.change(self.name) as state:
-                self.memory.db.execute(f"DELETE FROM buffer WHERE rowid IN ({newest})", (kept,))
+            with self.store.change(self.name) as state:
+                self.store.db.execute(f"DELETE FROM buffer WHERE rowid IN ({newest})", (kept,))
                 if app:
                     state["first"] = []
             remedy = APP_REMEDY if app else REMEDY
-            raise Problem(f"{said} Nothing was spent on them. {remedy}", "rows")
+            raise DeviceError(f"{said} Nothing was spent on them. {remedy}", "rows")
 
     def done(self) -> bool:
         """Return whether all check-ins are made, by our count or the server's, and none waits."""
-        state = self.memory.read(self.name)
+        state = self.store.read(self.name)
         every = state["number"] >= self.terms.checkins or "ended" in state
         return bool(every and not state["outbox"])
 
@@ -1623,16 +1632,16 @@ class Device:
         What is rejected is tried again for `wait` seconds, or dropped: see `send_pending`. What
         only a person can change is raised. tests/vectors/behaviour.json has every case.
         """
-        deadline, failures, state = time.monotonic() + wait, 0, self.memory.read(self.name)
-        if state.get("ended") in GIVE_UP_ON | {"copied"}:
-            raise Problem(state["why"], state["ended"])
+        deadline, failures, state = time.monotonic() + wait, 0, self.store.read(self.name)
+        if state.get("ended") in FINAL_REJECTIONS | {"copied"}:
+            raise DeviceError(state["why"], state["ended"])
         while True:
             try:
                 self.send_pending()
-                if self.memory.n_samples() >= self.terms.batch and not self.done():
-                    if self.memory.end_if_overtaken():
-                        raise Problem(COPIED, "copied")
-                    number = self.memory.read(self.name)["number"] + 1
+                if self.store.n_samples() >= self.terms.batch and not self.done():
+                    if self.store.end_if_overtaken():
+                        raise DeviceError(COPIED, "copied")
+                    number = self.store.read(self.name)["number"] + 1
                     model, started = self.check_out(number), time.monotonic()
                     self.release(number, *model)
                     # The time it took must not show what was drawn, or from which samples.
@@ -1640,18 +1649,18 @@ class Device:
                     time.sleep(slot - (time.monotonic() - started) % slot)
                 self.send_pending()
                 return
-            except Problem as problem:
-                if problem.kind in GIVE_UP_ON | {"too-many-checkins"}:
-                    with self.memory.change(self.name) as state:
+            except DeviceError as problem:
+                if problem.kind in FINAL_REJECTIONS | {"too-many-checkins"}:
+                    with self.store.change(self.name) as state:
                         state.update(ended=problem.kind, why=str(problem))
-                if problem.kind not in {"", "copied", *GIVE_UP_ON} and self.done():
+                if problem.kind not in {"", "copied", *FINAL_REJECTIONS} and self.done():
                     print(visible(problem), file=sys.stderr)
                     return
                 pause = min(2.0 ** min(failures, 30), LONGEST_PAUSE)
                 pause = max(pause * (0.5 + secrets.randbelow(1000) / 1000), problem.retry_after)
                 failures += 1
                 late = time.monotonic() + pause > deadline
-                if late or problem.kind in GIVE_UP_ON | NEEDS_PERSON:
+                if late or problem.kind in FINAL_REJECTIONS | NEEDS_PERSON:
                     raise
                 print(visible(f"{problem} Trying again."), file=sys.stderr)
             time.sleep(pause)
@@ -1664,7 +1673,7 @@ class Device:
         evaluates = role_of(self.terms, self.checkin_key(number)) == "evaluate"
         headers, model = self.server.call("GET", "/model" + "?role=evaluate" * evaluates)
         if headers["Crowdml-Terms"] != self.terms.sha256:
-            raise Problem("the terms have changed. Leave, and read them anew.", "terms-changed")
+            raise DeviceError("the terms have changed. Leave, and read them anew.", "terms-changed")
         try:
             version, state = model["version"], model["state"]
             parameters = b64decode(model["parameters"], validate=True)
@@ -1672,13 +1681,13 @@ class Device:
             if type(version) is not int or version < 0 or not all(map(math.isfinite, w)):
                 raise ValueError(f"version {version}, or w")
             if state in ENDINGS:
-                raise Problem(ENDINGS[state], "task-finished")
+                raise DeviceError(ENDINGS[state], "task-finished")
             if STATES[state]:
-                raise Problem(STATES[state], "task-paused")
+                raise DeviceError(STATES[state], "task-paused")
             if start and version == 0 and hashlib.sha256(parameters).hexdigest() != start["sha256"]:
                 raise ValueError(f"version 0 is not the start of the terms, {start['sha256']}")
         except (TypeError, LookupError, ValueError, struct.error) as error:
-            raise Problem(f"the model makes no sense: {error!r}.", "unknown") from error
+            raise DeviceError(f"the model makes no sense: {error!r}.", "unknown") from error
         return version, list(w)
 
     def checkin_key(self, number: int) -> str:
@@ -1692,8 +1701,8 @@ class Device:
         commit. Before it nothing was sent; after it the same bytes are sent until they are
         answered: a second draw would reveal more about the same samples.
         """
-        terms, db = self.terms, self.memory.db
-        with self.memory.change(self.name) as state:
+        terms, db = self.terms, self.store.db
+        with self.store.change(self.name) as state:
             samples = [json.loads(row[0]) for row in db.execute("SELECT sample FROM buffer")]
             enough = len(samples) >= terms.batch and number <= terms.checkins
             if not enough or number != state["number"] + 1 or state["outbox"]:
@@ -1714,28 +1723,28 @@ class Device:
 
         A rejected check-in is dropped, unless the same bytes may be accepted later.
         """
-        state, rejection = self.memory.read(self.name), None
-        outbox, record, key = state["outbox"], self.memory.record, state.get("record", "")
+        state, rejection = self.store.read(self.name), None
+        outbox, record, key = state["outbox"], self.store.record, state.get("record", "")
         if not outbox:
             return
         checkin, number = json.loads(outbox)["id"], state["number"]
         if not record.claim(key, number, checkin, self.terms.epsilon):
-            self.memory.end_if_overtaken(outbox, "not sent: another copy has sent this number")
-            raise Problem(COPIED, "copied")
+            self.store.end_if_overtaken(outbox, "not sent: another copy has sent this number")
+            raise DeviceError(COPIED, "copied")
         try:
             answer = self.server.call("POST", "/checkins", outbox)[1]
             said, version = require_texts(answer, "status")["status"], answer.get("version")
             if said not in ("applied", "duplicate"):
-                raise Problem(f"no answer that makes sense: {said}.", "unknown")
-        except Problem as problem:
-            if problem.kind in KEEP_AFTER:
+                raise DeviceError(f"no answer that makes sense: {said}.", "unknown")
+        except DeviceError as problem:
+            if problem.kind in RETRIABLE_REJECTIONS:
                 raise
             if problem.kind == "repeated-number":
                 record.claim(key, number + 1, f"{checkin}-copy", self.terms.epsilon)
-                self.memory.end_if_overtaken(outbox, f"rejected: {problem.kind}")
-                raise Problem(COPIED, "copied") from problem
+                self.store.end_if_overtaken(outbox, f"rejected: {problem.kind}")
+                raise DeviceError(COPIED, "copied") from problem
             said, version, rejection = f"rejected: {problem.kind}", None, problem
-        with self.memory.change(self.name) as state:
+        with self.store.change(self.name) as state:
             if state["outbox"] == outbox:
                 state["outbox"], state["ledger"][-1]["answer"] = None, said
                 if type(version) is int and version > 0:
@@ -1746,16 +1755,16 @@ class Device:
     def leave(self) -> str:
         """Leave the task. The ledger stays, because a person who joins again loses more."""
         try:
-            if self.memory.read(self.name).get("ended") not in GIVE_UP_ON:
+            if self.store.read(self.name).get("ended") not in FINAL_REJECTIONS:
                 self.server.call("DELETE", "/devices/me")
-        except Problem as problem:
+        except DeviceError as problem:
             print(visible(f"left without telling the server: {problem}"), file=sys.stderr)
-        with suppress(OSError, Problem):  # a damaged record keeps nobody from leaving
-            self.memory.record.end(self.memory.read(self.name).get("record", ""))
-        with self.memory.change(self.name) as state:
+        with suppress(OSError, DeviceError):  # a damaged record keeps nobody from leaving
+            self.store.record.end(self.store.read(self.name).get("record", ""))
+        with self.store.change(self.name) as state:
             for key in state.keys() - {"ledger"}:
                 del state[key]
-            self.memory.db.execute("DELETE FROM buffer")
+            self.store.db.execute("DELETE FROM buffer")
         return "left; all is erased but the ledger. Delete the file to erase that."
 
 
@@ -1798,59 +1807,61 @@ def main() -> int:
     try:
         code = 0
         if args.command != "join" and not os.path.exists(args.file):
-            raise Problem(f"there is no {args.file}. Join a task first.")
-        memory = Memory(args.file)
+            raise DeviceError(f"there is no {args.file}. Join a task first.")
+        store = DeviceStore(args.file)
         if args.command == "join":
             if args.fingerprint == "":  # an unset variable in a script must not drop the pin
-                raise Problem(NO_FINGERPRINT)
+                raise DeviceError(NO_FINGERPRINT)
             pin = args.fingerprint or ""
-            print(join(memory, args.link, pin, args.invite, args.yes, args.accept_no_privacy))
+            print(join(store, args.link, pin, args.invite, args.yes, args.accept_no_privacy))
         elif args.command == "ledger":
-            with suppress(Problem):  # without a record, or a device, the file is all there is
-                if "device" in memory.read():
-                    memory.end_if_overtaken()
-            for entry in memory.read()["ledger"]:
+            with suppress(DeviceError):  # without a record, or a device, the file is all there is
+                if "device" in store.read():
+                    store.end_if_overtaken()
+            for entry in store.read()["ledger"]:
                 print(visible(", ".join(f"{key} {value}" for key, value in entry.items())))
-            print(f"ε = {epsilon_spent(memory):g} in total")
-            for line in personal_accuracy(memory):
+            print(f"ε = {epsilon_spent(store):g} in total")
+            for line in personal_accuracy(store):
                 print(line)
         elif args.command == "result":
-            for line in (*personal_accuracy(memory), *result(memory)):
+            for line in (*personal_accuracy(store), *result(store)):
                 print(visible(line))
         else:
-            device = Device(memory)
+            device = Device(store)
             if args.command == "leave":
                 print(device.leave())
             elif args.command == "label":
                 if bool(args.link) == args.none:
-                    raise Problem("a label must be named, found none. Name one, or use --none.")
+                    raise DeviceError("a label must be named, found none. Name one, or use --none.")
                 print(device.set_label(args.link or None))
             else:
                 if args.format:
                     if args.source != "-":
-                        raise Problem(f"--format termux needs --source -, found {args.source!r}.")
+                        raise DeviceError(
+                            f"--format termux needs --source -, found {args.source!r}."
+                        )
                     if args.label:
                         print(device.set_label(args.label))
                     else:
-                        print(describe_label(memory.read().get("label")))
+                        print(describe_label(store.read().get("label")))
                     sys.stdout.flush()
                     bounded = iter(lambda: sys.stdin.readline(LONGEST_OBJECT + 1), "")
                     print(device.sense(bounded, args.every, args.yes))
                 elif args.every or args.label is not None:
                     both = "--every and --label need --format termux"
-                    raise Problem(f"{both}, found none. Add it, or leave them out.")
+                    raise DeviceError(f"{both}, found none. Add it, or leave them out.")
                 else:
                     print(device.run(args.source, args.wait, args.yes))
                 code = 3 if device.done() else 0
         sys.stdout.flush()
-    except (Problem, OSError, ValueError, EOFError, sqlite3.Error, csv.Error) as error:
+    except (DeviceError, OSError, ValueError, EOFError, sqlite3.Error, csv.Error) as error:
         kind = "" if isinstance(error, Untrusted) else getattr(error, "kind", "")
         if isinstance(error, sqlite3.Error):
             error = unusable(args.file, error)
         elif isinstance(error, OSError) and error.strerror:
             if not error.filename:  # standard output: what is left of it cannot be written
                 sys.stdout = None
-            error = Problem(f"cannot use {error.filename or 'the output'}: {error.strerror}.")
+            error = DeviceError(f"cannot use {error.filename or 'the output'}: {error.strerror}.")
         print(
             visible(error) or "nobody answers here. Add --yes to go on without a question.",
             file=sys.stderr,

@@ -34,9 +34,9 @@ def _cheap_passwords() -> Iterator[None]:
 @pytest.fixture
 def start(tmp_path: Path) -> "Iterator[Start]":
     """Start servers that a test may kill and start again."""
-    from tests.support.servers import starter
+    from tests.support.servers import server_starter
 
-    with starter(tmp_path) as start:
+    with server_starter(tmp_path) as start:
         yield start
 
 

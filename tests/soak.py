@@ -34,8 +34,8 @@ from tests.support.postgres import Postgres, running_postgres
 from tests.support.servers import (
     LABELS,
     PATIENCE,
-    Process,
-    Wire,
+    FaultyServer,
+    HttpClient,
     checkin,
     create,
     make_task,
@@ -101,7 +101,7 @@ class Soak:
         database = postgres.make("soak")
         self.task = make_task("activity", features__count=FEATURES, stop__updates=10_000_000)
         create(database, self.task)
-        self.nodes = [Process(folder / f"node-{n}", shared=database) for n in range(2)]
+        self.nodes = [FaultyServer(folder / f"node-{n}", shared=database) for n in range(2)]
 
     def run(self) -> None:
         try:
@@ -166,7 +166,7 @@ class Soak:
 
     def _nonsense(self) -> None:
         """Send check-ins in which one byte is changed."""
-        with closing(Wire(self.front.port)) as wire:
+        with closing(HttpClient(self.front.port)) as wire:
             token = self._enrol(wire)
             for _ in range(50):
                 body = bytearray(checkin(self.task))
@@ -178,7 +178,7 @@ class Soak:
             wire.call("DELETE", "/v1/tasks/activity/devices/me", token=token)
         self.over.wait(0.5)
 
-    def _enrol(self, wire: Wire) -> str:
+    def _enrol(self, wire: HttpClient) -> str:
         terms = wire.get("/v1/tasks/activity").json().get("terms_sha256", "")
         body = json.dumps({"terms": terms}).encode()
         reply = wire.call("POST", "/v1/tasks/activity/devices", body)
@@ -234,7 +234,7 @@ class Soak:
         }
         print(json.dumps(seen), flush=True)
 
-    def _rss(self, node: Process) -> float:
+    def _rss(self, node: FaultyServer) -> float:
         pages = int((_proc(node) / "statm").read_text().split()[1])
         return round(pages * 4096 / 2**20, 1)
 
@@ -265,12 +265,12 @@ class Soak:
         assert not twice, f"{len(twice)} check-ins are in the log twice"
         assert not self.wrong, self.wrong
 
-    def _version(self, node: Process) -> int:
+    def _version(self, node: FaultyServer) -> int:
         with node.connected() as wire:
             return int(wire.get("/v1/tasks/activity").json()["version"])
 
 
-def _proc(node: Process) -> Path:
+def _proc(node: FaultyServer) -> Path:
     assert node.process
     return Path(f"/proc/{node.process.pid}")
 

@@ -34,7 +34,7 @@ from crowdml.simulation import Crowd, ExpectedCrowd, Learning, Plan, advise, sim
 from crowdml.simulation.datasets.synthetic import synthetic
 from tests.portal.call_app import call
 from tests.support.contributing_steps import ROOT, overlay, steps
-from tests.support.servers import Process, create, make_task, recompute
+from tests.support.servers import FaultyServer, create, make_task, recompute
 
 NEW, SIGN = contributed.NEW, contributed.SIGN
 TASK: dict[str, Any] = {
@@ -60,7 +60,7 @@ def added(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     language._spoken.cache_clear()
 
 
-class Adding(Process):
+class Adding(FaultyServer):
     """Run a server whose process first adds the mechanism."""
 
     @property
@@ -112,7 +112,7 @@ def test_a_task_of_it() -> None:
     with pytest.raises(InvalidTask) as rejected:
         Terms.parse(json.dumps(wrong))
     assert {m.field for m in rejected.value.mistakes} == {"collection.heldout", "model.clip"}
-    with pytest.raises(standalone.Problem, match="mechanism"):
+    with pytest.raises(standalone.DeviceError, match="mechanism"):
         standalone.Terms(terms.text, terms.task)
 
 

@@ -137,7 +137,7 @@ class OneFileProgram:
         device = runpy.run_path(str(self.file))
         try:
             terms = device["Terms"](pair.terms.text, pair.terms.task)
-        except device["Problem"] as error:
+        except device["DeviceError"] as error:
             raise CrowdmlError(f"the one-file device rejects the terms: {error}") from error
         key = f"{terms.sha256}\n{pair.device}\n{pair.number}"
         role = device["role_of"](terms, key)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 
-from crowdml.device.membership import ALL_MADE, COPIED, GIVE_UP_ON, Membership
+from crowdml.device.membership import ALL_MADE, COPIED, FINAL_REJECTIONS, Membership
 from crowdml.device.notices import Notices
 from crowdml.device.outcome import Outcome
 from crowdml.device.retry_timer import RetryTimer
@@ -12,7 +12,7 @@ from crowdml.errors import LimitReached, Rejected, TermsChanged, Unreachable
 from crowdml.privacy import Chance, Ledger
 from crowdml.types import Array
 
-KEEP_AFTER = {
+RETRIABLE_REJECTIONS = {
     "fault", "method-not-allowed", "not-found", "task-paused", "too-frequent", "unavailable",
     "unknown",
 }  # fmt: skip
@@ -153,7 +153,7 @@ class Exchange:
             if error.kind == "repeated-number":
                 self._store.charge_copy(checkin, REJECTED + error.kind, COPIED)
                 raise CopyFound from error
-            if error.kind not in KEEP_AFTER:
+            if error.kind not in RETRIABLE_REJECTIONS:
                 self._store.store_answer(checkin, REJECTED + error.kind)
             raise
         self._on_step("sent")
@@ -168,7 +168,7 @@ class Exchange:
         """
         membership = self._membership
         self._log_once(f"the server rejected it: {error.detail}")
-        if error.kind in GIVE_UP_ON:
+        if error.kind in FINAL_REJECTIONS:
             membership.end(error.detail)
             return Outcome.ENDED
         all_made = membership.fulfilled and self._store.pending_checkin is None

@@ -13,7 +13,7 @@ from crowdml.errors import CrowdmlError, DeviceError, Rejected, TermsChanged, Un
 from crowdml.protocol import Terms
 from crowdml.tables import check_kind
 
-GIVE_UP_ON = {"revoked", "unauthorized"}
+FINAL_REJECTIONS = {"revoked", "unauthorized"}
 """Rejections after which this device can never check in again."""
 
 LEFT = "left"
@@ -89,7 +89,7 @@ class Membership:
             try:
                 self.transport.checkout(self.identity.token)
             except (Rejected, Unreachable) as error:
-                if isinstance(error, Rejected) and error.kind in GIVE_UP_ON:
+                if isinstance(error, Rejected) and error.kind in FINAL_REJECTIONS:
                     self.end(error.detail)
         return None if self.identity.ended in (None, ALL_MADE, COPIED, LEFT) else self.ended
 

@@ -2,7 +2,7 @@
 
 export { Agreement, taskEnded } from "./device/agreement.js";
 export { errorNow, publicResults, describeContribution } from "./device/contribution.js";
-export { Device, GIVE_UP_ON } from "./device/device.js";
+export { Device, FINAL_REJECTIONS } from "./device/device.js";
 export { limitsOf, readTerms } from "./device/enrolment.js";
 export { describePersonalAccuracy, sharesOverTime } from "./device/personal_accuracy.js";
 export { HttpTransport, serverRoot } from "./device/network/transport.js";

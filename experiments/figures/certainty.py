@@ -15,7 +15,7 @@ from crowdml.checks.programs import PythonProgram
 from crowdml.privacy import Loss, rho_of
 from crowdml.protocol.numbers_in_words import percent_sure
 from crowdml.types import Array
-from tests.privacy.seeded_chance import Pseudo
+from tests.privacy.seeded_chance import SeededChance
 
 DELTA = 1e-6
 NORMAL = NormalDist()
@@ -104,7 +104,7 @@ def worst(
 def losses(delta: float, n: int) -> tuple[Loss, Array]:
     """Return the losses of n real check-ins by the claimed laws, and the claim."""
     (pair,) = (pair for pair in replaced_pairs("gaussian", 4.0, delta) if pair.name == "checkin")
-    bodies, _ = PythonProgram(Pseudo()).transcripts(pair, 2 * n, lambda drawn: None)
+    bodies, _ = PythonProgram(SeededChance()).transcripts(pair, 2 * n, lambda drawn: None)
     payload = [msgspec.json.decode(body, type=pair.mechanism.payload_type) for (body,) in bodies]
     return pair.mechanism.log_ratios(payload, pair.minibatches(), pair.key)["checkin"]
 

@@ -19,7 +19,7 @@ from crowdml.simulation import Dataset, Learning, learn
 from crowdml.simulation.fold import fold_slowly
 from crowdml.simulation.schedule.undelayed import one_by_one
 from crowdml.types import Array
-from tests.privacy.seeded_chance import Pseudo
+from tests.privacy.seeded_chance import SeededChance
 
 DIRECTIONS, LENGTH = 1024, 0.3
 
@@ -49,7 +49,7 @@ def real(epsilon: float, u: Array, n: int) -> Array:
     """Return what servers read from n devices with this gradient, in units of S."""
     mechanism, d = mechanism_of(epsilon, len(u)), len(u)
     minibatch = Minibatch(Huber(d, delta=1.0), np.zeros(d), -u[None], np.array([1e6]))
-    chance, found = Pseudo(d), []
+    chance, found = SeededChance(d), []
     for i in range(n):
         key = CheckinKey("0" * 64, f"device-{i}", 1)
         payload = mechanism.make_payload(minibatch, mechanism.event(1, key), key, chance)

@@ -24,7 +24,7 @@ from crowdml.simulation import Crowd, Dataset, Learning, load_dataset
 from crowdml.simulation.learning_setup import LearningSetup
 from crowdml.simulation.trial import schedule_of_crowd
 from crowdml.types import Array, Ints
-from tests.privacy.seeded_chance import Pseudo
+from tests.privacy.seeded_chance import SeededChance
 
 BATCH, EPSILON, TRIALS = 60, 10.0, 3
 SHARES = (0.01, 0.05, 0.1, 0.2)
@@ -189,7 +189,7 @@ def inflated(mechanism: str, share: float, rng: np.random.Generator) -> tuple[fl
     liars = rng.random(REPORTS) < share
     if isinstance(made, NoiseMechanism):
         n, excess = BATCH, made.plausible_excess[0]
-        noise = Pseudo(0).laplace if made.law.pure else Pseudo(0).gaussian
+        noise = SeededChance(0).laplace if made.law.pure else SeededChance(0).gaussian
         scale = 1 / made.law.strength(made.levels.errors)
         counts = rng.binomial(n, TRUE_ERROR, REPORTS) + noise((REPORTS,), scale)
         counts = np.where(liars, n + excess, counts)

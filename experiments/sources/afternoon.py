@@ -236,10 +236,10 @@ def through_one_file(folder: Path, url: str, moments: list[Moment]) -> Result:
     """Let termux-sensor write into a pipe of `device.py`, which needs only Python."""
     folder.mkdir()
     file, kept = str(folder / "device.sqlite"), list[tuple[bytes, float]]()
-    memory, clock, n_read = one_file_device.Memory(file), SimulatedClock(), [0]
+    store, clock, n_read = one_file_device.DeviceStore(file), SimulatedClock(), [0]
     with redirect_stdout(io.StringIO()):  # the terms
         one_file_device.join(
-            memory, f"{url}/join/afternoon", "", "", yes=True, accept_no_privacy=True
+            store, f"{url}/join/afternoon", "", "", yes=True, accept_no_privacy=True
         )
 
     class Recording(one_file_device.Device):
@@ -253,7 +253,7 @@ def through_one_file(folder: Path, url: str, moments: list[Moment]) -> Result:
             n_read[0] += 1
 
     def lines() -> Iterator[str]:
-        other, label = one_file_device.Device(one_file_device.Memory(file)), ""
+        other, label = one_file_device.Device(one_file_device.DeviceStore(file)), ""
         for n, text in enumerate(termux_session(moments)):
             if 0 < n <= len(moments):
                 moment = moments[n - 1]
@@ -264,10 +264,10 @@ def through_one_file(folder: Path, url: str, moments: list[Moment]) -> Result:
                 clock.ns, label = moment.ns, moment.label
             yield from text.splitlines(keepends=True)
 
-    device = Recording(memory)
+    device = Recording(store)
     with mock.patch.object(one_file_device, "Sensing", Counting):
         device.sense(lines(), 0.0, clock=lambda: (clock.ns - START) / 1e9)
-    ledger = memory.read()["ledger"]
+    ledger = store.read()["ledger"]
     answered = sum(entry["answer"] == "applied" for entry in ledger)
     return Result(kept, answered, [], math.fsum(entry["epsilon"] for entry in ledger))
 

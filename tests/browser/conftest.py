@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.browser.chromium import LOOKS, Profile, Watch, launched
 from tests.browser.portals import LastingPortal, ServePortal, gallery, populate, portals
-from tests.support.servers import PATIENCE, Portal, Wire, create
+from tests.support.servers import PATIENCE, HttpClient, Portal, create
 
 
 class Browse(Protocol):
@@ -108,7 +108,7 @@ def phones(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
 
 
 @pytest.fixture
-def wire(portal: Portal) -> Iterator[Wire]:
+def wire(portal: Portal) -> Iterator[HttpClient]:
     with portal.connected() as wire:
         yield wire
 

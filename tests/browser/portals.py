@@ -12,7 +12,15 @@ import numpy as np
 from crowdml.privacy import CheckinKey, DirectionMechanism, NoiseMechanism, Role
 from crowdml.protocol import Task, terms_hash
 from tests.portal import owner_browser
-from tests.support.servers import Portal, Wire, checkin, create, directed, enrolled, make_task
+from tests.support.servers import (
+    HttpClient,
+    Portal,
+    checkin,
+    create,
+    direction_checkin,
+    enrolled,
+    make_task,
+)
 
 SIMULATE = """
 import json, os, time
@@ -72,7 +80,7 @@ class Crowd:
     each check-in is made by a new one.
     """
 
-    wire: Wire
+    wire: HttpClient
     task: Task
     n_devices: int = 3
     half: int = 8
@@ -107,7 +115,7 @@ class Crowd:
                 sums["wrong"] = int(rng.random() < wrong)
             elif role is Role.COUNT:
                 sums["answer"] = int(rng.choice(terms.n_classes, p=shares))
-            return directed(self.task, device, seed=self.sent, **sums)
+            return direction_checkin(self.task, device, seed=self.sent, **sums)
         assert isinstance(mechanism, NoiseMechanism)
         n = terms.collection.batch
         sums["errors"] = int(rng.binomial(mechanism.n_heldout(n) or n, wrong))

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from tests.support.servers import Wire, problem_kind
+from tests.support.servers import HttpClient, problem_kind
 
 CHARTS = ["error", "labels", "pace", "staleness", "devices"]
 PAGE = "text/html,*/*;q=0.8"
 
 
 @pytest.mark.parametrize("name", CHARTS)
-def test_a_chart_in_three_formats(wire: Wire, name: str) -> None:
+def test_a_chart_in_three_formats(wire: HttpClient, name: str) -> None:
     base = f"/tasks/walking/charts/{name}"
     svg = wire.get(f"{base}.svg")
     assert svg.headers["content-type"] == "image/svg+xml"
@@ -33,7 +33,7 @@ def test_a_chart_in_three_formats(wire: Wire, name: str) -> None:
     assert "content-disposition" not in svg.headers
 
 
-def rows(wire: Wire, task: str, chart: str) -> list[dict[str, Any]]:
+def rows(wire: HttpClient, task: str, chart: str) -> list[dict[str, Any]]:
     text = wire.get(f"/tasks/{task}/charts/{chart}.csv").body.decode()
     table = csv.DictReader(io.StringIO(text))
     return [
@@ -43,7 +43,7 @@ def rows(wire: Wire, task: str, chart: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("task", ["walking", "person"])
-def test_numbers_are_those_of_the_api(wire: Wire, task: str) -> None:
+def test_numbers_are_those_of_the_api(wire: HttpClient, task: str) -> None:
     stats: dict[str, Any] = wire.get(f"/v1/tasks/{task}/stats").json()
     newest = rows(wire, task, "error")[-1]
     assert newest == {
@@ -66,19 +66,19 @@ def test_numbers_are_those_of_the_api(wire: Wire, task: str) -> None:
 
 
 @pytest.mark.parametrize("name", CHARTS)
-def test_nothing_to_show_yet(wire: Wire, name: str) -> None:
+def test_nothing_to_show_yet(wire: HttpClient, name: str) -> None:
     assert rows(wire, "new", name) == []
     assert wire.get(f"/tasks/new/charts/{name}.svg").status == 200
 
 
-def test_no_labels_for_a_number(wire: Wire) -> None:
+def test_no_labels_for_a_number(wire: HttpClient) -> None:
     assert rows(wire, "temperature", "labels") == []
     assert wire.get("/tasks/temperature/charts/labels.svg").status == 200
     assert b"charts/labels" not in wire.get("/tasks/temperature").body
 
 
 @pytest.mark.parametrize("path", ["charts/secret.svg", "charts/error.exe", "charts/.svg", "x.svg"])
-def test_charts_that_do_not_exist(wire: Wire, path: str) -> None:
+def test_charts_that_do_not_exist(wire: HttpClient, path: str) -> None:
     page = wire.get(f"/tasks/walking/{path}", accept=PAGE)
     assert page.status == 404
     assert page.headers["content-type"] == "text/html; charset=utf-8"
@@ -86,7 +86,7 @@ def test_charts_that_do_not_exist(wire: Wire, path: str) -> None:
     assert problem_kind(wire.get(f"/tasks/walking/{path}")) == "not-found"
 
 
-def test_charts_of_a_task_that_does_not_exist(wire: Wire) -> None:
+def test_charts_of_a_task_that_does_not_exist(wire: HttpClient) -> None:
     for path in ("charts/error.svg", "spark.svg", "hiding.svg?epsilon=1&batch=1", "join.svg"):
         assert wire.get(f"/tasks/nobody/{path}", accept=PAGE).status == 404
 
@@ -105,7 +105,7 @@ def test_charts_of_a_task_that_does_not_exist(wire: Wire) -> None:
         ("epsilon=1", "Batch must lie in 1 … 1,000, found"),
     ],
 )
-def test_noise_that_cannot_be_drawn(wire: Wire, query: str, sentence: str) -> None:
+def test_noise_that_cannot_be_drawn(wire: HttpClient, query: str, sentence: str) -> None:
     page = wire.get(f"/tasks/walking/hiding.svg?{query}", accept=PAGE)
     assert page.status == 400
     assert sentence in page.body.decode()
@@ -118,12 +118,12 @@ NOISY = ["walking", "temperature", "indoors", "pocket"]
 
 @pytest.mark.parametrize("task", NOISY)
 @pytest.mark.parametrize("query", ["epsilon=0.01&batch=1", "epsilon=20&batch=1000"])
-def test_noise_at_its_limits(wire: Wire, task: str, query: str) -> None:
+def test_noise_at_its_limits(wire: HttpClient, task: str, query: str) -> None:
     reply = wire.get(f"/tasks/{task}/hiding.svg?{query}")
     assert reply.status == 200, reply.body
 
 
-def test_a_choice_has_limits_of_its_own(wire: Wire) -> None:
+def test_a_choice_has_limits_of_its_own(wire: HttpClient) -> None:
     for epsilon in (0.01, 4, 20):
         assert wire.get(f"/tasks/person/hiding.svg?epsilon={epsilon}").status == 200
     shown = wire.get("/tasks/person/hiding.svg?epsilon=4&sent=7").body.decode()

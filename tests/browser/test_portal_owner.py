@@ -13,7 +13,14 @@ from tests.browser.chromium import Watch
 from tests.browser.conftest import Browse
 from tests.browser.page_checks import barriers, fits, overflow_of_large_text, show_all
 from tests.browser.portals import ServePortal
-from tests.support.servers import PATIENCE, Portal, directed, enrolled, make_task, problem_kind
+from tests.support.servers import (
+    PATIENCE,
+    Portal,
+    direction_checkin,
+    enrolled,
+    make_task,
+    problem_kind,
+)
 
 PASSWORD = "correct horse battery"
 TASK = make_task(
@@ -296,7 +303,7 @@ def invite_and_revoke(page: Page, visitor: Page, portal: Portal) -> None:
             task = store.task("steps").task
         collection = task.terms.collection
         assert (collection.evaluators, collection.counters) == (0, 0), "or it may not train"
-        sent = wire.call("POST", "/v1/tasks/steps/checkins", directed(task, device), token)
+        sent = wire.call("POST", "/v1/tasks/steps/checkins", direction_checkin(task, device), token)
         assert sent.status in (200, 201), sent.body
         # Nobody loads the page again: its numbers follow.
         expect(page.locator('[data-live="version"]')).to_have_text("1")
@@ -311,7 +318,9 @@ def invite_and_revoke(page: Page, visitor: Page, portal: Portal) -> None:
         expect(page.locator(".notice")).to_contain_text("The device is excluded.")
         page.locator("summary", has_text=re.compile("^1 device$")).click()
         expect(devices.locator("> tr > td:not(.name)").first).to_have_text("revoked")
-        rejected = wire.call("POST", "/v1/tasks/steps/checkins", directed(task, device), token)
+        rejected = wire.call(
+            "POST", "/v1/tasks/steps/checkins", direction_checkin(task, device), token
+        )
         assert rejected.status == 403
         assert problem_kind(rejected) == "revoked"
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Page
 from tests.browser.chromium import Watch
 from tests.browser.portals import ServePortal
 from tests.browser.test_portal_pages import PAGES
-from tests.support.servers import PATIENCE, Portal, Wire, checkin, enrol, make_task
+from tests.support.servers import PATIENCE, HttpClient, Portal, checkin, enrol, make_task
 
 PAGE = "text/html,*/*;q=0.8"
 VISITOR = "127.0.0.9"
@@ -21,7 +21,7 @@ VISITOR = "127.0.0.9"
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_headers_of_every_page(wire: Wire, name: str) -> None:
+def test_headers_of_every_page(wire: HttpClient, name: str) -> None:
     headers = wire.get(PAGES[name][0], accept=PAGE).headers
     policy = {
         directive: sources
@@ -43,7 +43,7 @@ def test_headers_of_every_page(wire: Wire, name: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["charts/error.svg", "hiding.svg?epsilon=1&batch=9", "join.svg"])
-def test_pictures_run_nothing(wire: Wire, path: str) -> None:
+def test_pictures_run_nothing(wire: HttpClient, path: str) -> None:
     headers = wire.get(f"/tasks/walking/{path}").headers
     assert headers["content-security-policy"].startswith("default-src 'none'")
     assert headers["x-content-type-options"] == "nosniff"
@@ -74,7 +74,7 @@ def test_what_is_searched_for_is_only_text(desktop: Page, words: str) -> None:
     assert desktop.locator("main script, main img").count() == 0
 
 
-def test_files_are_compressed_and_known_again(wire: Wire) -> None:
+def test_files_are_compressed_and_known_again(wire: HttpClient) -> None:
     page = wire.get("/tasks/walking").body.decode()
     files = set(re.findall(r'(?:href|src)="(/static/[^"]+)"', page))
     assert {file.partition("?")[0] for file in files} == {
@@ -121,7 +121,7 @@ def test_the_icon_of_the_site(desktop: Page) -> None:
         "/templates/base.html",
     ],
 )
-def test_no_other_file(wire: Wire, path: str) -> None:
+def test_no_other_file(wire: HttpClient, path: str) -> None:
     assert wire.get(path, accept=PAGE).status == 404
 
 
@@ -152,7 +152,7 @@ def test_nobody_learns_who_takes_part(serve_portal: ServePortal) -> None:
         assert_hides(file.read_bytes(), {VISITOR, *tokens})
 
 
-class Visit(Wire):
+class Visit(HttpClient):
     """A visitor with a recognisable address."""
 
     def _connect(self) -> http.client.HTTPConnection:

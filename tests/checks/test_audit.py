@@ -51,8 +51,8 @@ from crowdml.privacy.choice import COIN
 from crowdml.privacy.noise import calibration as noise_calibration
 from crowdml.protocol import MECHANISMS
 from crowdml.types import Array, Ints
-from tests.privacy.recording_chance import Spy
-from tests.privacy.seeded_chance import Pseudo
+from tests.privacy.recording_chance import RecordingChance
+from tests.privacy.seeded_chance import SeededChance
 
 NOISE = pytest.mark.parametrize("name", ["laplace", "gaussian"])
 WEB = Path(crowdml.__file__).parent / "web"
@@ -105,7 +105,7 @@ def test_trials_grow_with_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit, "audit_pair", counted)
     monkeypatch.setattr(audit, "audit_person", lambda pairs, *rest: counted(pairs[0], *rest))
     for epsilon, low, high in ((4.0, 2e5, 2e5), (10.0, 6e5, 2e6), (20.0, 4e6, 4e6)):
-        audit_mechanism("direction", epsilon, program=PythonProgram(Pseudo()))
+        audit_mechanism("direction", epsilon, program=PythonProgram(SeededChance()))
         assert low <= asked[-1] <= high
 
 
@@ -125,17 +125,17 @@ def test_the_confidence_is_for_the_whole_audit() -> None:
     a, b = np.ones(300), np.zeros(300)
     proved = lower_bound(a, b, pure, 1e-9 / 5)
     assert proved == pytest.approx(most_provable(300, pure, 1e-9 / 5))
-    parts = audit_pair(pair, 600, PythonProgram(Pseudo()))
+    parts = audit_pair(pair, 600, PythonProgram(SeededChance()))
     assert len(parts) == 5
     assert parts["checkin"].reach == pytest.approx(most_provable(300, pure, 1e-9 / 5))
-    whole = audit_mechanism("direction", 1.0, 400, PythonProgram(Pseudo()))
+    whole = audit_mechanism("direction", 1.0, 400, PythonProgram(SeededChance()))
     assert whole.parts["evaluate"].reach == pytest.approx(most_provable(200, pure, 1e-9 / 4 / 2))
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_progress_ends_at_all(name: str) -> None:
     done: list[float] = []
-    audit_mechanism(name, trials=250, program=PythonProgram(Pseudo()), progress=done.append)
+    audit_mechanism(name, trials=250, program=PythonProgram(SeededChance()), progress=done.append)
     assert done == sorted(done)
     assert len(done) == (12 if name == "direction" else 10)
     assert done[-1] == 1.0
@@ -159,7 +159,7 @@ def found(
     The fewer directions there are, the fewer draws reveal a fault.
     """
     pair = opposite_pair(role, epsilon, directions=directions)
-    return audit_pair(pair, trials, program or PythonProgram(Pseudo()))[PARTS[role]]
+    return audit_pair(pair, trials, program or PythonProgram(SeededChance()))[PARTS[role]]
 
 
 @ROLE
@@ -195,7 +195,7 @@ def test_finds_that_each_check_in_spends_what_is_for_all(monkeypatch: pytest.Mon
     assert [pair.number for pair in pairs] == [1, 2, 3]
     privacy: Any = pairs[0].terms.privacy
     monkeypatch.setattr(Choice, "coin", Choice(16, privacy.closest, 2.0).coin)
-    assert audit_person(pairs, 4000, PythonProgram(Pseudo()))["person"].broken
+    assert audit_person(pairs, 4000, PythonProgram(SeededChance()))["person"].broken
 
 
 NUMBERS = {Role.EVALUATE: 2, Role.COUNT: 3}
@@ -243,7 +243,7 @@ def test_finds_one_that_is_never_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found(2.0, Role.TRAIN, 6000, directions=24).broken
 
 
-class Lopsided(Pseudo):
+class Lopsided(SeededChance):
     """Draw the smallest of three, except for the coin."""
 
     def below(self, n: int) -> int:
@@ -306,7 +306,7 @@ def noise_of(name: str, part: str, epsilon: float = 3.0) -> list[Pair]:
 
 def failed(pair: Pair, trials: int, program: AuditedProgram | None = None) -> set[str]:
     """Return the parts for which more is proved than is claimed, with a fixed seed."""
-    parts = audit_pair(pair, trials, program or PythonProgram(Pseudo()))
+    parts = audit_pair(pair, trials, program or PythonProgram(SeededChance()))
     return {part for part, finding in parts.items() if finding.broken}
 
 
@@ -353,11 +353,13 @@ def test_most_of_the_claim_is_proved_of_whole_checkins(
 
     For Gaussian noise one event proves four fifths at most; with more trials it is above 0.7.
     """
-    finding = audit_pair(noise_of(name, part, epsilon)[-1], trials, PythonProgram(Pseudo()))[part]
+    finding = audit_pair(noise_of(name, part, epsilon)[-1], trials, PythonProgram(SeededChance()))[
+        part
+    ]
     assert share <= finding.share <= 1.0
 
 
-class Scaled(Pseudo):
+class Scaled(SeededChance):
     """Use another scale than was requested."""
 
     factor = 0.5
@@ -397,7 +399,7 @@ class HalvedGradient(Scaled):
         ("gaussian", HalvedGradient, {"gradient"}),
     ],
 )
-def test_finds_halved_noise(name: str, fault: type[Pseudo], wrong: set[str]) -> None:
+def test_finds_halved_noise(name: str, fault: type[SeededChance], wrong: set[str]) -> None:
     """Check that the audit names the parts with halved noise.
 
     The whole check-in is left out: it may still be within its claim.
@@ -415,7 +417,7 @@ def test_finds_a_scale_that_is_off_by_root_two() -> None:
 def test_finds_missing_noise_everywhere(name: str) -> None:
     (pair,) = noise_of(name, "checkin")
     everything = {"gradient", "errors", "labels", "checkin", "repeats"}
-    assert failed(pair, 2000, PythonProgram(Spy())) == everything
+    assert failed(pair, 2000, PythonProgram(RecordingChance())) == everything
 
 
 @NOISE
@@ -482,7 +484,7 @@ def test_finds_labels_with_too_little_noise(
     assert failed(pair, 3000) - {"checkin"} == {"labels"}
 
 
-class Floats(Pseudo):
+class Floats(SeededChance):
     """Draw Laplace noise as −s·log(u), for a float u of 12 bits."""
 
     def laplace(self, shape: tuple[int, ...], scale: float) -> Ints:
@@ -537,7 +539,7 @@ def test_finds_fresh_noise_on_retry(name: str, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(DeviceStore, "release", keep)
     monkeypatch.setattr(Exchange, "_send", anew)
     trials = 200 if name == "direction" else 400
-    assert audit_retries(pair, trials, WholeDevice(Pseudo()))["retry"].broken
+    assert audit_retries(pair, trials, WholeDevice(SeededChance()))["retry"].broken
 
 
 # JavaScript

@@ -32,7 +32,7 @@ from crowdml.privacy import (
     Roles,
     best_closest,
 )
-from tests.privacy.seeded_chance import Pseudo
+from tests.privacy.seeded_chance import SeededChance
 
 SIZE, BATCH, BUFFER = 12, 5, 50
 
@@ -51,7 +51,7 @@ def noise(law: Law, level: float = 0.7, n_classes: int = 3, **more: Any) -> Any:
 
 
 def check(mechanism: Mechanism, n_classes: int = 3) -> None:
-    check_mechanism(mechanism, SIZE, n_classes, BATCH, BUFFER, Pseudo())
+    check_mechanism(mechanism, SIZE, n_classes, BATCH, BUFFER, SeededChance())
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from crowdml.errors import InvalidInput, Rejected, Untrusted
 from crowdml.learnt import write_model
 from tests.cli.command import Here
 from tests.learnt.models import KINDS, made
-from tests.support.servers import Process, checkin, create, enrol, make_task
+from tests.support.servers import FaultyServer, checkin, create, enrol, make_task
 
 LABELS = ("walk", "bus", "run")
 MODEL = made(make_task(target__labels=list(LABELS)), 5 * np.eye(3, 4), np.zeros(3))
@@ -128,8 +128,8 @@ def test_lines_that_are_rejected(predict: Here, lines: str, sentence: str) -> No
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    process = Process(tmp_path_factory.mktemp("server"), tls="self-signed")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultyServer]:
+    process = FaultyServer(tmp_path_factory.mktemp("server"), tls="self-signed")
     task = make_task()
     create(process.database, task, make_task("new"))
     with process:
@@ -139,7 +139,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
         yield process
 
 
-def test_a_task_by_its_address(server: Process, quick: Here) -> None:
+def test_a_task_by_its_address(server: FaultyServer, quick: Here) -> None:
     urls = [f"{server.url}{path}/activity" for path in ("/tasks", "/v1/tasks", "/join")]
     first, *others = [load_model(url, fingerprint=server.fingerprint) for url in urls]
     assert first.about.version == 1
@@ -153,7 +153,7 @@ def test_a_task_by_its_address(server: Process, quick: Here) -> None:
     assert ran.said() == f"{name}\n"
 
 
-def test_a_server_that_has_no_model_or_no_trust(server: Process) -> None:
+def test_a_server_that_has_no_model_or_no_trust(server: FaultyServer) -> None:
     with pytest.raises(Rejected, match="new has learnt nothing yet: of its 0 check-ins"):
         load_model(f"{server.url}/tasks/new", fingerprint=server.fingerprint)
     with pytest.raises(Untrusted):

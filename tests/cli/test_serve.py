@@ -16,7 +16,7 @@ import pytest
 from crowdml.certificate import self_signed
 from crowdml.demo import free_port
 from tests.cli.command import Command, Here
-from tests.support.servers import PATIENCE, Wire
+from tests.support.servers import PATIENCE, HttpClient
 
 
 @contextmanager
@@ -39,7 +39,7 @@ def test_plain_http_on_this_machine(crowdml: Command, ending: signal.Signals) ->
     port = free_port()
     with serving(crowdml, "--port", port) as process:
         assert line(process) == f"listening on http://127.0.0.1:{port}"
-        with closing(Wire(port)) as wire:
+        with closing(HttpClient(port)) as wire:
             assert wire.get("/readyz").status == 200
         assert (crowdml.folder / "crowdml.db").exists()
         process.send_signal(ending)
@@ -71,7 +71,7 @@ def test_a_token_for_the_metrics(crowdml: Command) -> None:
     """Check the environment variable, which no list of processes shows."""
     port = free_port()
     crowdml.changes["CROWDML_METRICS_TOKEN"] = "open-sesame"
-    with serving(crowdml, "--port", port) as process, closing(Wire(port)) as wire:
+    with serving(crowdml, "--port", port) as process, closing(HttpClient(port)) as wire:
         line(process)
         assert wire.get("/metrics").status == 404
         assert wire.get("/metrics", "open-sesame").status == 200

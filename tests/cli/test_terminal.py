@@ -12,7 +12,7 @@ from crowdml.cli.console import Console
 from tests.cli.command import Here, Ran
 from tests.device.fakes import MemoryTransport
 from tests.device.scripted_server import Answer, ScriptedServer, serving
-from tests.support.servers import Process, create, make_task
+from tests.support.servers import FaultyServer, create, make_task
 
 HIDDEN = "\x1b[8m\x9b8m\x7f\x00\r\n\u202e\u2066\u200b\u2028"
 SPELT = r"\x1b[8m\x9b8m\x7f\x00\r\n\u202e\u2066\u200b\u2028"
@@ -96,7 +96,7 @@ def test_a_file_of_samples(quick: Here, trickster: tuple[Trickster, str]) -> Non
 
 
 def test_a_server_s_own_tasks(quick: Here) -> None:
-    process = Process(quick.folder)
+    process = FaultyServer(quick.folder)
     create(process.database, msgspec.structs.replace(make_task(), title=f"Activity{HIDDEN}"))
     quick.changes["CROWDML_DATABASE"] = process.database
     for command in (["list"], ["show", "activity"]):

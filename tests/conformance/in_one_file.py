@@ -43,9 +43,9 @@ class OneFileDevice:
 
     def run(self, *arguments: str) -> None:
         """Return what the program says and its exit code, or how long it was going to sleep."""
-        said, opened = io.TextIOWrapper(io.BytesIO(), "utf-8"), list[standalone.Memory]()
+        said, opened = io.TextIOWrapper(io.BytesIO(), "utf-8"), list[standalone.DeviceStore]()
 
-        class Memory(standalone.Memory):
+        class DeviceStore(standalone.DeviceStore):
             def __init__(self, path: str) -> None:
                 super().__init__(path)
                 opened.append(self)
@@ -64,7 +64,7 @@ class OneFileDevice:
         try:
             with ExitStack() as stack:
                 stack.enter_context(patch.object(standalone, "time", clock))
-                stack.enter_context(patch.object(standalone, "Memory", Memory))
+                stack.enter_context(patch.object(standalone, "DeviceStore", DeviceStore))
                 stack.enter_context(patch.object(sys, "argv", argv))
                 stack.enter_context(redirect_stdout(said))
                 stack.enter_context(redirect_stderr(said))
@@ -72,8 +72,8 @@ class OneFileDevice:
         except Killed:
             pass
         finally:
-            for memory in opened:
-                memory.db.close()
+            for store in opened:
+                store.db.close()
         said.seek(0)
         self.said = said.read()
 

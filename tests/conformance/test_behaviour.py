@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Page
 
 from crowdml import one_file_device as standalone
-from crowdml.device.exchange import KEEP_AFTER
-from crowdml.device.membership import GIVE_UP_ON
+from crowdml.device.exchange import RETRIABLE_REJECTIONS
+from crowdml.device.membership import FINAL_REJECTIONS
 from crowdml.device.retry_timer import SLOT
 from crowdml.protocol import PROBLEMS, State
 from tests.conformance.conftest import DEVICES, Perform, every_device
@@ -179,10 +179,10 @@ def test_one_slot_and_one_list_of_rejections_for_all(page: Page) -> None:
         == page.evaluate("import('/web/device/retry_timer.js').then((m) => m.SLOT)")
     )
     lists = page.evaluate(
-        "import('/web/device/device.js').then((m) => [m.GIVE_UP_ON, m.KEEP_AFTER])"
+        "import('/web/device/device.js').then((m) => [m.FINAL_REJECTIONS, m.RETRIABLE_REJECTIONS])"
     )
-    assert GIVE_UP_ON == standalone.GIVE_UP_ON == set(lists[0])
-    assert KEEP_AFTER == standalone.KEEP_AFTER == set(lists[1])
+    assert FINAL_REJECTIONS == standalone.FINAL_REJECTIONS == set(lists[0])
+    assert RETRIABLE_REJECTIONS == standalone.RETRIABLE_REJECTIONS == set(lists[1])
 
 
 @pytest.mark.parametrize(("steps", "slot"), [(standalone.STEPS_OF_SLOT, SLOT), (1500, 2 * SLOT)])

@@ -31,7 +31,7 @@ def deadly(step: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """Call the function, then kill the process; calls that do something else are not counted."""
 
     def killing(*arguments: Any) -> Any:
-        waiting = step == "answered" and arguments[0].memory.read()["outbox"]
+        waiting = step == "answered" and arguments[0].store.read()["outbox"]
         result = function(*arguments)
         if step not in ("sent", "answered") or waiting or "/checkins" in arguments:
             os.kill(os.getpid(), signal.SIGKILL)

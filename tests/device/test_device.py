@@ -46,7 +46,7 @@ from crowdml.privacy.direction.channel import FIELDS
 from crowdml.protocol import Terms, encode_parameters, terms_hash
 from crowdml.types import Array
 from tests.device.fakes import MemoryTransport, SilentChance, join, one_hot
-from tests.privacy.seeded_chance import Pseudo
+from tests.privacy.seeded_chance import SeededChance
 from tests.protocol.starts import make_start
 from tests.support.servers import LABELS, make_task
 
@@ -619,7 +619,7 @@ def test_how_well_it_works_for_a_participant_stays_here(
         transport.after = [Unreachable("lost")]
         file = tmp_path / str(found.right) / "device"
         steps: list[str] = []
-        with join(file, transport, steps.append, chance=Pseudo()) as device:
+        with join(file, transport, steps.append, chance=SeededChance()) as device:
             outcomes = fill(device, 9)
             with closing(DeviceStore(file)) as store:
                 assert set(store.results.tallies) == {found}

@@ -8,11 +8,11 @@ from pathlib import Path
 from tests.cli.command import environment
 from tests.examples.module import EXAMPLES
 from tests.examples.room import room_task
-from tests.support.servers import recompute, starter
+from tests.support.servers import recompute, server_starter
 
 
 def test_it_takes_part_and_leaves(tmp_path: Path) -> None:
-    with starter(tmp_path) as start:
+    with server_starter(tmp_path) as start:
         server = start(room_task(), tls="self-signed")
         ran = subprocess.run(
             [sys.executable, str(EXAMPLES / "thermostat.py"), server.url, server.fingerprint],

@@ -47,9 +47,9 @@ from crowdml.protocol import (
     read_problem,
 )
 from crowdml.server.http.body import decode
-from tests.support.servers import make_directed, make_task
+from tests.support.servers import make_direction_task, make_task
 
-NOISY, DIRECTED = make_task().terms, make_directed().terms
+NOISY, DIRECTED = make_task().terms, make_direction_task().terms
 PARSERS: dict[str, Callable[[bytes], object]] = {}
 """The parsers by name; `tests/fuzz/corpus` has a folder of inputs for each."""
 SENSED = Features(4, sensor=Sensor("light", rate=1, window=2, transform="summary"))
@@ -68,7 +68,7 @@ def parser(function: Callable[[bytes], object]) -> Callable[[bytes], object]:
 
 def enter(name: str, data: bytes) -> None:
     """Give the bytes to a parser; an error that is not crowdml's own is raised."""
-    with contextlib.suppress(CrowdmlError, Implausible, one_file_device.Problem):
+    with contextlib.suppress(CrowdmlError, Implausible, one_file_device.DeviceError):
         PARSERS[name](data)
 
 

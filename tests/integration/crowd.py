@@ -19,7 +19,7 @@ from crowdml.privacy import DirectionEvent, NoisePayload
 from crowdml.protocol import Task
 from crowdml.server.database.log_entry import LogEntry
 from crowdml.types import Ints
-from tests.support.servers import PATIENCE, Process, make_directed, make_task
+from tests.support.servers import PATIENCE, FaultyServer, make_direction_task, make_task
 
 DEVICE_PROCESS = Path(__file__).parents[1] / "support" / "device_process.py"
 FEATURES = 60
@@ -46,7 +46,7 @@ def numbered(**changes: Any) -> Task:
         "collection__checkins": 100,
         "privacy__epsilon": 400.0,
     }
-    return make_directed(**(defaults | changes))
+    return make_direction_task(**(defaults | changes))
 
 
 def uses(log: Iterable[LogEntry]) -> Ints:
@@ -116,6 +116,6 @@ class Collector:
             return store.n_samples
 
 
-def log_of(server: Process) -> list[LogEntry]:
+def log_of(server: FaultyServer) -> list[LogEntry]:
     with server.store() as store:
         return list(store.log(store.task("activity").id))

@@ -20,7 +20,7 @@ from tests.support.servers import (
     Portal,
     create,
     eventually,
-    make_directed,
+    make_direction_task,
     make_task,
     recompute,
 )
@@ -108,7 +108,7 @@ def test_devices_go_on_with_a_restored_server(tmp_path: Path) -> None:
 
 def test_from_sqlite_to_postgresql_and_back(tmp_path: Path) -> None:
     first, last = (f"sqlite:///{tmp_path / name}" for name in ("first.db", "last.db"))
-    create(first, make_task(), make_directed("people"))
+    create(first, make_task(), make_direction_task("people"))
     with closing(Store(first)) as store:
         store.owners.add("ada", "correct horse")
         store.owners.open_session("ada")

@@ -16,7 +16,14 @@ from crowdml.server.operation.backup import back_up, restore
 from tests.integration.crowd import log_of
 from tests.protocol.files import task_file
 from tests.protocol.starts import make_start
-from tests.support.servers import LABELS, Process, Start, make_directed, make_task, recompute
+from tests.support.servers import (
+    LABELS,
+    FaultyServer,
+    Start,
+    make_direction_task,
+    make_task,
+    recompute,
+)
 
 LIMITS = Limits(1e9, 1e9)
 PILOT: dict[str, str | None] = {
@@ -29,7 +36,7 @@ PILOT: dict[str, str | None] = {
 }
 
 
-def joined(stack: ExitStack, server: Process, folder: Path, n: int) -> list[Device]:
+def joined(stack: ExitStack, server: FaultyServer, folder: Path, n: int) -> list[Device]:
     return [
         stack.enter_context(
             Device.join(
@@ -75,7 +82,7 @@ def test_people_learn_together(start: Start, tmp_path: Path) -> None:
     which happens with a probability below 1e-9, it is 6.9. So the probability of a wrong answer at
     the end is below 1e-8.
     """
-    task = make_directed(
+    task = make_direction_task(
         features__count=3, collection__batch=10, privacy__epsilon=100.0, optimizer__c=4.8
     )
     server = start(task, tls="self-signed", snapshot_every=13)

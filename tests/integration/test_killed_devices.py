@@ -35,7 +35,14 @@ from tests.integration.crowd import (
 from tests.one_file_device.program import PROGRAM, OneFileProgram, line
 from tests.support import killed_command
 from tests.support.brokers import Mosquitto, broker_in
-from tests.support.servers import LABELS, PATIENCE, Process, Start, eventually, make_directed
+from tests.support.servers import (
+    LABELS,
+    PATIENCE,
+    FaultyServer,
+    Start,
+    eventually,
+    make_direction_task,
+)
 
 STEPS = ["checked out", "sanitised", "stored", "booked", "sent", "acknowledged"]
 PER_ROUND = 5
@@ -123,13 +130,15 @@ def program(tmp_path: Path) -> OneFileProgram:
 
 
 @pytest.fixture
-def joined(start: Start, program: OneFileProgram) -> Process:
-    server = start(make_directed(privacy__epsilon=30.0, collection__checkins=30))
+def joined(start: Start, program: OneFileProgram) -> FaultyServer:
+    server = start(make_direction_task(privacy__epsilon=30.0, collection__checkins=30))
     assert program.join(f"{server.url}/join/activity").returncode == 0
     return server
 
 
-def test_the_one_file_killed_after_every_step(joined: Process, program: OneFileProgram) -> None:
+def test_the_one_file_killed_after_every_step(
+    joined: FaultyServer, program: OneFileProgram
+) -> None:
     ids: list[str] = []
     for i, step in enumerate(kill_after_step.STEPS):
         deadly = OneFileProgram(program.folder, (str(KILL_AFTER_STEP), step, str(PROGRAM)))
@@ -155,7 +164,7 @@ def _look(step: str, state: Any, buffered: int, n_sent: int) -> None:
         assert n_sent == state["number"], "it has arrived, and the device does not know"
 
 
-def _sent_once(program: OneFileProgram, server: Process) -> list[LogEntry]:
+def _sent_once(program: OneFileProgram, server: FaultyServer) -> list[LogEntry]:
     state, log = program.state, log_of(server)
     assert {entry.number for entry in log} == set(range(1, len(log) + 1))
     assert len(state["ledger"]) == state["number"] == len(log), "one cost for each check-in"
@@ -165,7 +174,7 @@ def _sent_once(program: OneFileProgram, server: Process) -> list[LogEntry]:
 
 @pytest.mark.parametrize("sources", [("one.csv", "two.csv"), ("one.csv", "one.csv")], ids=str)
 def test_the_one_file_run_twice_at_once(
-    joined: Process, program: OneFileProgram, sources: tuple[str, str]
+    joined: FaultyServer, program: OneFileProgram, sources: tuple[str, str]
 ) -> None:
     for seed, source in enumerate(sorted(set(sources))):
         text = "".join(lines(LINES // len(set(sources)), seed))
@@ -181,7 +190,7 @@ def test_the_one_file_run_twice_at_once(
     assert len(log) >= LINES // BATCH - 4
 
 
-def test_one_leaves_while_the_other_runs(joined: Process, program: OneFileProgram) -> None:
+def test_one_leaves_while_the_other_runs(joined: FaultyServer, program: OneFileProgram) -> None:
     running = program.launch("run", "--source", "-", "--yes")
     assert running.stdin is not None
     running.stdin.write(lines(1)[0])
@@ -196,7 +205,7 @@ def test_one_leaves_while_the_other_runs(joined: Process, program: OneFileProgra
 
 def test_another_certificate_gets_nothing(start: Start, program: OneFileProgram) -> None:
     """Check that a waiting message goes only to the server that was joined, and is not lost."""
-    server = start(make_directed(), tls="self-signed")
+    server = start(make_direction_task(), tls="self-signed")
     link = f"{server.url}/join/activity"
     assert program.join(link, "--fingerprint", server.fingerprint).returncode == 0
     server.fail_writes.touch()
@@ -225,7 +234,7 @@ def mosquitto(tmp_path: Path) -> Iterator[Mosquitto]:
 class Listening:
     """Run `crowdml device run` on a topic, again and again."""
 
-    def __init__(self, server: Process, mosquitto: Mosquitto, folder: Path) -> None:
+    def __init__(self, server: FaultyServer, mosquitto: Mosquitto, folder: Path) -> None:
         self.server, self.mosquitto, self.folder = server, mosquitto, folder
         self.device = Collector(server.url, folder)
         Device.join(server.url, "activity", file=self.device.file, accept_no_privacy=True).close()

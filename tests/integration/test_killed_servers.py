@@ -25,14 +25,14 @@ from crowdml.protocol import Task
 from crowdml.server import Store
 from tests.support.postgres import Postgres, running_postgres
 from tests.support.servers import (
-    Process,
-    Wire,
+    FaultyServer,
+    HttpClient,
     checkin,
     create,
-    directed,
+    direction_checkin,
     enrolled,
     eventually,
-    make_directed,
+    make_direction_task,
     make_task,
     recompute,
 )
@@ -51,7 +51,7 @@ class Client:
     A check-in that is not acknowledged is sent again with the same bytes, as every device does.
     """
 
-    nodes: list[Process]
+    nodes: list[FaultyServer]
     task: Task
     joined: dict[str, str]
     number: int
@@ -62,7 +62,7 @@ class Client:
     def body(self, sent: int) -> bytes:
         seed = self.number * 1_000_000 + sent
         if self.task.terms.mechanism_name == "direction":
-            return directed(self.task, self.joined["device"], sent, seed)
+            return direction_checkin(self.task, self.joined["device"], sent, seed)
         return checkin(self.task, seed, samples=3 + seed % 5)
 
     def run(self) -> None:
@@ -77,7 +77,7 @@ class Client:
                 if answer is not None:
                     self.acknowledged[json.loads(body)["id"]] = answer
 
-    def _send(self, wire: Wire, body: bytes) -> int | None:
+    def _send(self, wire: HttpClient, body: bytes) -> int | None:
         try:
             reply = wire.call("POST", CHECKINS, body, self.joined["token"])
         except (OSError, http.client.HTTPException):
@@ -97,7 +97,9 @@ def own_postgres() -> Iterator[Postgres]:
 
 def test_three_on_postgresql(own_postgres: Postgres, tmp_path: Path) -> None:
     """Kill the database too. Check-ins are one small number each, and protect whole people."""
-    task = make_directed(collection__checkins=1_000_000, privacy__epsilon=4e5, optimizer__c=None)
+    task = make_direction_task(
+        collection__checkins=1_000_000, privacy__epsilon=4e5, optimizer__c=None
+    )
 
     def restart() -> None:
         own_postgres.stop("immediate")
@@ -126,7 +128,8 @@ def hammer(
 ) -> None:
     create(database, task)
     nodes = [
-        Process(folder / f"node-{n}", shared=database, settings=settings) for n in range(n_nodes)
+        FaultyServer(folder / f"node-{n}", shared=database, settings=settings)
+        for n in range(n_nodes)
     ]
     stop = threading.Event()
     with ExitStack() as stack:
@@ -157,7 +160,7 @@ def _has_acknowledged(clients: list[Client], enough: int) -> bool:
 
 
 def _strike(
-    nodes: list[Process], clients: list[Client], restart: Callable[[], None] | None
+    nodes: list[FaultyServer], clients: list[Client], restart: Callable[[], None] | None
 ) -> None:
     moments = random.Random(5)
     for kill in range(KILLS + 1):
@@ -177,7 +180,7 @@ def _n_acknowledged(clients: list[Client]) -> int:
     return sum(len(client.acknowledged) for client in clients)
 
 
-def _shown(node: Process, version: int) -> tuple[Any, Any]:
+def _shown(node: FaultyServer, version: int) -> tuple[Any, Any]:
     """Return model and statistics once the node has seen everything that any node acknowledged."""
     with node.connected() as wire:
 

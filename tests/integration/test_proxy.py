@@ -14,14 +14,14 @@ import pytest
 from crowdml.device import Device
 from tests.one_file_device.program import OneFileProgram, line
 from tests.support.nginx import Nginx, addresses
-from tests.support.servers import LABELS, PATIENCE, Portal, create, make_directed, make_task
+from tests.support.servers import LABELS, PATIENCE, Portal, create, make_direction_task, make_task
 
 
 @contextmanager
 def behind(folder: Path, path: str, *options: str) -> Iterator[tuple[Portal, Nginx]]:
     server = Portal(folder / "server")
     server.folder.mkdir()
-    create(server.database, make_task(), make_directed("people"))
+    create(server.database, make_task(), make_direction_task("people"))
     nginx = Nginx(folder / "nginx", server.port, path)
     server.options = tuple(option.format(url=nginx.url) for option in options)
     with server, nginx.running():

@@ -10,8 +10,8 @@ import pytest
 
 from tests.support.servers import (
     PATIENCE,
+    HttpClient,
     Portal,
-    Wire,
     checkin,
     create,
     enrol,
@@ -32,7 +32,7 @@ class Client(threading.Thread):
         self.acknowledged: set[str] = set()
 
     def run(self) -> None:
-        with closing(Wire(self.port)) as wire:
+        with closing(HttpClient(self.port)) as wire:
             for n in range(1_000_000):
                 body = checkin(TASK, seed=self.number * 1_000_000 + n)
                 try:

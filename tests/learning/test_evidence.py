@@ -12,7 +12,7 @@ import pytest
 from crowdml.learning import Evidence, StoppingRule
 from crowdml.learning.stopping import ONE, ExpectedReport, WindowSums, student_t
 from crowdml.privacy import ErrorCountLaw, Mechanism
-from tests.support.servers import make_directed, make_task
+from tests.support.servers import make_direction_task, make_task
 
 
 class Shown:
@@ -165,7 +165,7 @@ def test_looks_share_the_error_probability() -> None:
     assert replace(rule, window=3).is_due(1)
     assert (rule.looks, rule.windows) == (101, (40, 160, 640))
     assert rule._z == pytest.approx(NormalDist().inv_cdf(1 - 0.001 / 303))
-    task = make_directed(stop__error=0.4, stop__updates=1000, collection__evaluators=0.2)
+    task = make_direction_task(stop__error=0.4, stop__updates=1000, collection__evaluators=0.2)
     rule = StoppingRule.of(task, task.terms.mechanism())
     assert rule is not None
     assert rule.looks == 1000 * 0.2 / 50

@@ -10,7 +10,7 @@ import pytest
 from crowdml.learning import CheckinStep, LearningState, StoppingRule, Totals
 from crowdml.optim import OPTIMIZERS, constant, sgd
 from crowdml.privacy import CheckinEstimates
-from tests.support.servers import make_directed, make_task
+from tests.support.servers import make_direction_task, make_task
 
 STEPS = 250
 """More steps than are remembered, so that lengths and error counts are forgotten, too."""
@@ -62,7 +62,7 @@ def test_a_step_never_changes_what_it_is_given(
         "stop__error": 0.3,
         "stop__window": 20,
     }
-    task = make_task(**settings) if mechanism in NOISY else make_directed(**settings)
+    task = make_task(**settings) if mechanism in NOISY else make_direction_task(**settings)
     made, size = task.terms.mechanism(), task.terms.make_model().size
     step = CheckinStep.of(task, made)
     assert (step.limit is None) == (mechanism == "direction")

@@ -11,12 +11,12 @@ from crowdml.server.log.published import Published
 from crowdml.server.results.export import learnt_model
 from crowdml.types import Array
 from tests.server.learners import entry
-from tests.support.servers import make_directed, make_task
+from tests.support.servers import make_direction_task, make_task
 
 NUMBER: dict[str, Any] = {"target__labels": None, "model__clip": 1.0}
 KINDS: dict[str, Task] = {
     "softmax": make_task(),
-    "softmax of people": make_directed(optimizer__c=None, stop__updates=100),
+    "softmax of people": make_direction_task(optimizer__c=None, stop__updates=100),
     "softmax with intercepts": make_task(
         model__intercept=True, privacy__mechanism="gaussian", target__labels=["b", "a"]
     ),
@@ -27,7 +27,7 @@ KINDS: dict[str, Task] = {
         features__length=2.3,
         features__missing="center",
     ),
-    "centered people": make_directed(
+    "centered people": make_direction_task(
         optimizer__c=None, stop__updates=100, features__center=[3.0, -2.1, 0.3, 1.0]
     ),
     "hinge": make_task(model__kind="hinge"),

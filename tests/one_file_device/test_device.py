@@ -19,7 +19,7 @@ from crowdml.server.database.log_entry import LogEntry
 from tests.conformance.scene import Scene, Stage
 from tests.device.scripted_server import serving
 from tests.one_file_device.program import PROGRAM, OneFileInProcess, OneFileProgram, line
-from tests.support.servers import PATIENCE, Process, create, make_task
+from tests.support.servers import PATIENCE, FaultyServer, create, make_task
 
 CHECKINS = 30
 DIRECTION: dict[str, Any] = {
@@ -53,8 +53,8 @@ OTHERS = {
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    process = Process(tmp_path_factory.mktemp("server"), "self-signed")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultyServer]:
+    process = FaultyServer(tmp_path_factory.mktemp("server"), "self-signed")
     create(process.database, *TASKS.values(), *OTHERS.values())
     yield process.start()
     assert process.stop() == 0, process.output
@@ -65,7 +65,7 @@ def program(tmp_path: Path) -> OneFileProgram:
     return OneFileInProcess(tmp_path)
 
 
-def join(program: OneFileProgram, server: Process, task: str) -> None:
+def join(program: OneFileProgram, server: FaultyServer, task: str) -> None:
     link = f"{server.url}/join/{task}"
     joined = program.join(link, "--fingerprint", server.fingerprint)
     assert joined.returncode == 0, joined.stderr
@@ -76,13 +76,13 @@ def sample(rng: np.random.Generator, task: Task) -> str:
     return line(rng.normal(size=task.terms.features.count), y)
 
 
-def log_of(server: Process, task: str) -> list[LogEntry]:
+def log_of(server: FaultyServer, task: str) -> list[LogEntry]:
     with server.store() as store:
         return list(store.log(store.task(task).id))
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_a_real_server_applies_all_of_it(tmp_path: Path, server: Process, name: str) -> None:
+def test_a_real_server_applies_all_of_it(tmp_path: Path, server: FaultyServer, name: str) -> None:
     """Send all check-ins of two devices, some of each role.
 
     False-positive rate: (3/4)⁶⁰ for each role of a case that nobody has, and 2⁻³⁰ for each case in
@@ -128,7 +128,7 @@ def test_a_real_server_applies_all_of_it(tmp_path: Path, server: Process, name: 
     assert (b"answer" in said) == (TASKS[name].terms.n_classes > 0)
 
 
-def test_what_it_remembers_after_leaving(tmp_path: Path, server: Process) -> None:
+def test_what_it_remembers_after_leaving(tmp_path: Path, server: FaultyServer) -> None:
     """Check that the ledger adds up over rejoining, and that samples, token and terms are gone.
 
     Like `tests.one_file_device.test_sensing.test_as_a_program`, this needs the standard library
@@ -154,7 +154,7 @@ def test_what_it_remembers_after_leaving(tmp_path: Path, server: Process) -> Non
     assert program.file.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_line_counts_once(program: OneFileProgram, server: Process) -> None:
+def test_a_line_counts_once(program: OneFileProgram, server: FaultyServer) -> None:
     rng, task = np.random.default_rng(3), TASKS["softmax-false"]
     join(program, server, task.name)
     lines = [sample(rng, task) for _ in range(4)]
@@ -169,7 +169,9 @@ def test_a_line_counts_once(program: OneFileProgram, server: Process) -> None:
     assert "0 of 3 samples wait" in piped.stdout
 
 
-def test_two_runs_at_once_take_each_line_once(program: OneFileProgram, server: Process) -> None:
+def test_two_runs_at_once_take_each_line_once(
+    program: OneFileProgram, server: FaultyServer
+) -> None:
     """Check that neither run fails, or ends as finished while lines are left."""
     rng, task = np.random.default_rng(4), OTHERS["many"]
     join(program, server, "many")
@@ -187,7 +189,7 @@ def test_two_runs_at_once_take_each_line_once(program: OneFileProgram, server: P
     assert program.state["sources"][str(program.source.resolve())][0] == 300
 
 
-def test_two_runs_at_once_check_in_in_turns(program: OneFileProgram, server: Process) -> None:
+def test_two_runs_at_once_check_in_in_turns(program: OneFileProgram, server: FaultyServer) -> None:
     rng, task = np.random.default_rng(5), TASKS["softmax-false"]
     join(program, server, task.name)
     program.source.write_text("".join(sample(rng, task) for _ in range(40)))
@@ -215,7 +217,7 @@ BAD = {
 }
 
 
-def test_what_is_no_sample_is_skipped(program: OneFileProgram, server: Process) -> None:
+def test_what_is_no_sample_is_skipped(program: OneFileProgram, server: FaultyServer) -> None:
     join(program, server, "softmax-false")
     ran = program.feed(
         *(f"{bad}\n" for bad in BAD), "0.1,0.2,0.3,0.4,walk\n", "1e300,1e300,0,0,walk\n"
@@ -228,7 +230,7 @@ def test_what_is_no_sample_is_skipped(program: OneFileProgram, server: Process) 
         assert reason in said
 
 
-def test_rows_in_other_units_are_asked_about(program: OneFileProgram, server: Process) -> None:
+def test_rows_in_other_units_are_asked_about(program: OneFileProgram, server: FaultyServer) -> None:
     join(program, server, "softmax-false")
     program.source.write_text(3 * "1,2,3,4,walk\n")
     for source, typed in ((program.source.name, ""), ("-", program.source.read_text())):
@@ -242,7 +244,9 @@ def test_rows_in_other_units_are_asked_about(program: OneFileProgram, server: Pr
 
 
 @pytest.mark.parametrize("name", ["laplace", "gaussian"])
-def test_other_mechanisms_are_rejected(program: OneFileProgram, server: Process, name: str) -> None:
+def test_other_mechanisms_are_rejected(
+    program: OneFileProgram, server: FaultyServer, name: str
+) -> None:
     rejected = program.join(f"{server.url}/join/{name}", "--fingerprint", server.fingerprint)
     assert rejected.returncode == 1
     assert rejected.stderr == (
@@ -251,7 +255,7 @@ def test_other_mechanisms_are_rejected(program: OneFileProgram, server: Process,
     )
 
 
-def test_an_invite(program: OneFileProgram, server: Process) -> None:
+def test_an_invite(program: OneFileProgram, server: FaultyServer) -> None:
     link, pinned = f"{server.url}/join/invited", ("--fingerprint", server.fingerprint)
     assert "invite" in program.join(link, *pinned).stderr
     with server.store() as store:
@@ -260,7 +264,7 @@ def test_an_invite(program: OneFileProgram, server: Process) -> None:
 
 
 @pytest.mark.parametrize("answer", ["", "whatever\n"])
-def test_only_yes_is_yes(program: OneFileProgram, server: Process, answer: str) -> None:
+def test_only_yes_is_yes(program: OneFileProgram, server: FaultyServer, answer: str) -> None:
     link = f"{server.url}/join/once"
     asked = program.run("join", link, "--fingerprint", server.fingerprint, typed=answer)
     assert asked.returncode == 1
@@ -271,7 +275,7 @@ def test_only_yes_is_yes(program: OneFileProgram, server: Process, answer: str) 
     assert "sends only your answer to one sample" in asked.stdout
 
 
-def test_a_weak_promise_is_named_so(program: OneFileProgram, server: Process) -> None:
+def test_a_weak_promise_is_named_so(program: OneFileProgram, server: FaultyServer) -> None:
     arguments = ("join", f"{server.url}/join/softmax-false", "--fingerprint", server.fingerprint)
     shown = program.run(*arguments, "--yes")
     assert "We call that not private." in shown.stdout
@@ -282,7 +286,7 @@ def test_a_weak_promise_is_named_so(program: OneFileProgram, server: Process) ->
     assert program.run(*arguments, "--yes", "--accept-no-privacy").returncode == 0
 
 
-def test_whom_it_trusts(program: OneFileProgram, server: Process) -> None:
+def test_whom_it_trusts(program: OneFileProgram, server: FaultyServer) -> None:
     link = f"{server.url}/join/once"
     unknown = program.join(link)
     assert (unknown.returncode, "--fingerprint" in unknown.stderr) == (1, True)
@@ -318,7 +322,7 @@ def test_where_it_does_not_go(program: OneFileProgram, link: str, said: str) -> 
     assert "Traceback" not in rejected.stderr
 
 
-def test_files_of_others_are_left_alone(program: OneFileProgram, server: Process) -> None:
+def test_files_of_others_are_left_alone(program: OneFileProgram, server: FaultyServer) -> None:
     for command in ("run", "ledger", "leave"):
         assert program.run(command).stderr == "there is no device.sqlite. Join a task first.\n"
     assert not program.file.exists()

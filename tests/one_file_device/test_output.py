@@ -95,7 +95,7 @@ def test_what_the_participant_is_told(case: Any, expected: Any) -> None:
 )  # fmt: skip
 def test_errors_over_time_are_read(table: str, expected: Any) -> None:
     if expected is None:
-        with pytest.raises(standalone.Problem, match="no sense"):
+        with pytest.raises(standalone.DeviceError, match="no sense"):
             standalone.read_errors(table)
     else:
         assert standalone.read_errors(table) == expected
@@ -221,7 +221,7 @@ def test_terms(case: dict[str, Any], expected: dict[str, Any]) -> None:
         found = standalone.Terms(expected["text"], task)
         assert (found.sha256, found.slots) == (expected["sha256"], expected["slots"])
     else:
-        with pytest.raises(standalone.Problem, match="Install crowdml"):
+        with pytest.raises(standalone.DeviceError, match="Install crowdml"):
             standalone.Terms(expected["text"], task)
 
 
@@ -231,7 +231,7 @@ DIRECTED = vectors("agreements", lambda case: '"mechanism": "direction"' in case
 @pytest.mark.parametrize(("case", "expected"), DIRECTED)
 def test_agreements(case: dict[str, Any], expected: dict[str, Any]) -> None:
     if not expected["accepted"]:
-        with pytest.raises(standalone.Problem, match="Do not join"):
+        with pytest.raises(standalone.DeviceError, match="Do not join"):
             standalone.Terms(case["terms"], "vectors")
         return
     terms = standalone.Terms(case["terms"], "vectors")

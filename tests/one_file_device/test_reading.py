@@ -107,7 +107,7 @@ def test_by_name_whatever_the_order(
     ],
 )
 def test_a_header_that_does_not_fit_ends_it(tmp_path: Path, header: str, said: str) -> None:
-    with pytest.raises(standalone.Problem, match=said):
+    with pytest.raises(standalone.DeviceError, match=said):
         read(tmp_path / "samples.csv", f"{header}\n1,2,3,4,5\n", room())
 
 
@@ -200,7 +200,7 @@ def test_where_the_model_starts_from_is_said(changes: dict[str, Any], said: str)
     ids=str,
 )  # fmt: skip
 def test_a_start_that_makes_no_sense(changes: dict[str, Any]) -> None:
-    with pytest.raises(standalone.Problem, match="Do not join"):
+    with pytest.raises(standalone.DeviceError, match="Do not join"):
         started(b"", **changes)
 
 
@@ -222,6 +222,6 @@ def test_version_0_must_be_the_start() -> None:
     assert check_out(terms, 0, start) == (0, [0.5] * d)
     assert check_out(terms, 1, other) == (1, [0.0] * d)
     assert check_out(standalone.Terms(json.dumps(document()), "activity"), 0, other)[0] == 0
-    with pytest.raises(standalone.Problem, match="version 0 is not the start") as rejected:
+    with pytest.raises(standalone.DeviceError, match="version 0 is not the start") as rejected:
         check_out(terms, 0, other)
     assert rejected.value.kind == "unknown", "it is tried again, and nothing is spent"

@@ -19,7 +19,7 @@ from experiments.sources.apps import LABELS, Moment, record, termux_session
 from tests.device.fakes import MemoryTransport
 from tests.device.scripted_server import Answer, ScriptedServer, serving
 from tests.one_file_device.program import OneFileInProcess, OneFileProgram
-from tests.support.servers import PATIENCE, eventually, make_directed
+from tests.support.servers import PATIENCE, eventually, make_direction_task
 
 MOMENTS = record(40, stretch=10)
 
@@ -28,7 +28,7 @@ def task_of(**sensor: Any) -> Task:
     sensor = {"kind": "motion", "rate": 20, "window": 24, "every": 0.5} | sensor
     settings: dict[str, Any] = {"collection__batch": 5000, "collection__buffer": 5000}
     settings |= {f"features__sensor.{key}": value for key, value in sensor.items()}
-    return make_directed(target__labels=list(LABELS), **settings)
+    return make_direction_task(target__labels=list(LABELS), **settings)
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,8 @@ def program(tmp_path: Path) -> Iterator[OneFileProgram]:
 
 def test_a_phone_senses_while_labels_change(program: OneFileProgram) -> None:
     """Set labels from another process: each reading has the label that was set at its time."""
-    memory = standalone.Memory(str(program.file))
-    device, now = standalone.Device(memory), [0.0]
+    store = standalone.DeviceStore(str(program.file))
+    device, now = standalone.Device(store), [0.0]
     n_taken = [0]
     push = standalone.Sensing.push
 
@@ -81,7 +81,7 @@ def test_a_phone_senses_while_labels_change(program: OneFileProgram) -> None:
         return push(*arguments)
 
     def lines() -> Iterator[str]:
-        other, before = standalone.Device(standalone.Memory(str(program.file))), ""
+        other, before = standalone.Device(standalone.DeviceStore(str(program.file))), ""
         for n, (moment, text) in enumerate(
             zip([None, *MOMENTS, None], termux_session(MOMENTS), strict=True)
         ):
@@ -96,7 +96,7 @@ def test_a_phone_senses_while_labels_change(program: OneFileProgram) -> None:
         patch.setattr(standalone.Sensing, "push", counting)
         said = device.sense(lines(), 0.0, clock=lambda: now[0])
     expected = through_csv(MOMENTS)
-    rows = memory.db.execute("SELECT sample FROM buffer").fetchall()
+    rows = store.db.execute("SELECT sample FROM buffer").fetchall()
     found = [json.loads(row[0]) for row in rows]
     assert said == f"{len(found)} of 5000 samples wait for a check-in."
     assert [y for _, y in found] == [y for _, y in expected]
@@ -107,13 +107,13 @@ def test_readings_that_wait_keep_the_label_of_their_time(
     program: OneFileProgram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Set a label while a check-in hangs: readings in the queue came before the label."""
-    memory = standalone.Memory(str(program.file))
-    device, now, read_all = standalone.Device(memory), [0.0], threading.Event()
+    store = standalone.DeviceStore(str(program.file))
+    device, now, read_all = standalone.Device(store), [0.0], threading.Event()
     device.set_label("Walking")
     monkeypatch.setattr(device, "check_in", lambda wait: read_all.wait(PATIENCE))
 
     def lines() -> Iterator[str]:
-        other = standalone.Device(standalone.Memory(str(program.file)))
+        other = standalone.Device(standalone.DeviceStore(str(program.file)))
         for n in range(200):
             if n == 150:
                 other.set_label("Running")
@@ -122,7 +122,7 @@ def test_readings_that_wait_keep_the_label_of_their_time(
         read_all.set()
 
     device.sense(lines(), 0.0, clock=lambda: now[0])
-    rows = memory.db.execute("SELECT sample FROM buffer").fetchall()
+    rows = store.db.execute("SELECT sample FROM buffer").fetchall()
     found = [LABELS[int(json.loads(row[0])[1])] for row in rows]
     assert list(dict.fromkeys(found)) == ["Walking", "Running"]
     assert found.count("Walking") == len(range(23, 150, 10))
@@ -135,14 +135,14 @@ def test_labels_that_are_no_targets(tmp_path: Path, label: str) -> None:
     settings: dict[str, Any] = {f"features__sensor.{key}": sensor[key] for key in sensor}
     settings |= {"target__labels": [], "model__kind": "ridge", "collection__batch": 5000}
     script, program = ScriptedServer(), OneFileInProcess(tmp_path)
-    script.memory = MemoryTransport(make_directed(collection__buffer=5000, **settings))
+    script.memory = MemoryTransport(make_direction_task(collection__buffer=5000, **settings))
     with serving(script) as root:
         assert program.join(f"{root}/join/activity").returncode == 0
-        memory = standalone.Memory(str(program.file))
-        device, now = standalone.Device(memory), [0.0]
-        with pytest.raises(standalone.Problem, match="the label must be a number"):
+        own_store = standalone.DeviceStore(str(program.file))
+        device, now = standalone.Device(own_store), [0.0]
+        with pytest.raises(standalone.DeviceError, match="the label must be a number"):
             device.set_label(label)
-        with memory.change() as state:
+        with own_store.change() as state:
             state["label"] = label
 
         def lines() -> Iterator[str]:
@@ -151,7 +151,7 @@ def test_labels_that_are_no_targets(tmp_path: Path, label: str) -> None:
                 yield f'{{"Light": {{"values": [{n % 7}]}}}}\n'
 
         device.sense(lines(), 0.0, clock=lambda: now[0])
-        assert memory.n_samples() == 0
+        assert own_store.n_samples() == 0
         Device.join(root, "activity", file=tmp_path / "device", accept_no_privacy=True).close()
         with closing(DeviceStore(tmp_path / "device")) as store:
             with pytest.raises(InvalidSample, match="label must"):
@@ -222,7 +222,7 @@ NO_ERROR: dict[str, Any] = {"state": "stopped", "version": 7, "error": None}
 )  # fmt: skip
 def test_statistics_of_a_strange_server(change: dict[str, Any]) -> None:
     assert standalone.read_statistics(NO_ERROR) == NO_ERROR
-    with pytest.raises(standalone.Problem, match="the statistics make no sense"):
+    with pytest.raises(standalone.DeviceError, match="the statistics make no sense"):
         standalone.read_statistics(NO_ERROR | change)
 
 

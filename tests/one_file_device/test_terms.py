@@ -40,7 +40,7 @@ def read(document: object) -> standalone.Terms:
 def accepts(document: object) -> bool:
     try:
         read(document)
-    except standalone.Problem:
+    except standalone.DeviceError:
         return False
     return True
 
@@ -261,7 +261,9 @@ def test_there_is_nothing_to_count_where_a_number_is_predicted() -> None:
         document["collection"]["counters"] = counters
         assert accepts(document) == (counters == 0)
         if counters:
-            with pytest.raises(standalone.Problem, match="counters of 0 where there are no labels"):
+            with pytest.raises(
+                standalone.DeviceError, match="counters of 0 where there are no labels"
+            ):
                 read(document)
             with pytest.raises(InvalidTask, match=r"collection\.counters must be 0 where a number"):
                 Terms.parse(json.dumps(document))
@@ -274,7 +276,7 @@ def test_one_check_in_in_ten_trains() -> None:
         if evaluators + counters < 0.91 - 1e-9:
             assert accepts(document)
             continue
-        with pytest.raises(standalone.Problem, match="let one check-in in ten train"):
+        with pytest.raises(standalone.DeviceError, match="let one check-in in ten train"):
             read(document)
         with pytest.raises(InvalidTask, match=r"at most 0\.9 together with collection\.counters"):
             Terms.parse(json.dumps(document))
@@ -286,17 +288,19 @@ def test_one_check_in_in_ten_trains() -> None:
     ids=lambda text: repr(text[:9]),
 )
 def test_what_is_no_terms_at_all(text: str) -> None:
-    with pytest.raises(standalone.Problem):
+    with pytest.raises(standalone.DeviceError):
         standalone.Terms(text, "activity")
 
 
 def test_every_rule_names_the_field_and_what_was_found() -> None:
     with pytest.raises(
-        standalone.Problem,
+        standalone.DeviceError,
         match=r"^terms\.collection\.batch must be int, 1 … 100000, found '-3'\. Do not join\.$",
     ):
         read(changed(("collection", "batch"), -3))
-    with pytest.raises(standalone.Problem, match=r"^terms\.model\.kind must be one of \['hinge', "):
+    with pytest.raises(
+        standalone.DeviceError, match=r"^terms\.model\.kind must be one of \['hinge', "
+    ):
         read(changed(("model", "kind"), "forest"))
 
 

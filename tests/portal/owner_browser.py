@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 from crowdml.portal.pages import planner
 from tests.support import servers
-from tests.support.servers import PATIENCE, Reply, Wire
+from tests.support.servers import PATIENCE, HttpClient, Reply
 
 NAME, PASSWORD = "ana", "correct horse battery"
 
@@ -55,7 +55,7 @@ class Portal(servers.Portal):
 @dataclass
 class Browser:
     portal: Portal
-    wire: Wire
+    wire: HttpClient
     cookies: dict[str, str] = field(default_factory=dict)
 
     @property

@@ -8,7 +8,7 @@ from crowdml.types import Array, Flags, Ints
 
 
 @dataclass
-class Given:
+class GivenMinibatch:
     """Hold n samples; record which rows a gradient was asked for and how to clip it."""
 
     g: Array

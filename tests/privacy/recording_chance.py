@@ -5,7 +5,7 @@ import numpy as np
 from crowdml.types import Ints
 
 
-class Spy:
+class RecordingChance:
     """Record the law, the values and the scale of every noise, and every n."""
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from crowdml.types import Array, Ints
 
 
-class Pseudo:
+class SeededChance:
     """Implement `Chance` with laws that are exact, except for the generator behind them."""
 
     def __init__(self, seed: int = 21) -> None:

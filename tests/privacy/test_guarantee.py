@@ -26,7 +26,7 @@ from tests.privacy.law import (
     log_probability,
     worst_log_ratio,
 )
-from tests.privacy.recording_chance import Spy
+from tests.privacy.recording_chance import RecordingChance
 
 LEVELS = NoiseLevels(gradient=0.7, errors=0.3, labels=0.13)
 ROUNDING = 1 + 1e-9
@@ -63,7 +63,7 @@ def losses(
         other: The same with one sample replaced.
         planted: A wrong factor on the scale of the noise.
     """
-    here, there = Spy(), Spy()
+    here, there = RecordingChance(), RecordingChance()
     event = made.event(one.n_samples)
     for minibatch, spy in ((one, here), (other, there)):
         made.make_payload(minibatch, event, PLACE, spy)

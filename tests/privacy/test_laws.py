@@ -13,7 +13,7 @@ from crowdml.errors import CrowdmlError
 from crowdml.privacy import GAUSSIAN, LAPLACE, Law
 from crowdml.privacy.noise_source import measurement
 from tests.privacy import law as definition
-from tests.privacy.recording_chance import Spy
+from tests.privacy.recording_chance import RecordingChance
 
 LAW = pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN], ids=lambda law: law.name)
 SCALE = pytest.mark.parametrize("scale", [0.01, 0.3, 0.7, 2.9, 3.3, 25.0, 400.0])
@@ -21,7 +21,7 @@ SCALE = pytest.mark.parametrize("scale", [0.01, 0.3, 0.7, 2.9, 3.3, 25.0, 400.0]
 
 def scale_of(law: Law, sensitivity: float, level: float) -> float:
     """Return the scale of the noise that is really requested."""
-    spy = Spy()
+    spy = RecordingChance()
     law.add(np.zeros(1, dtype=np.int64), sensitivity, level, spy)
     assert spy.laws == [law.name]
     return spy.scales[0]
@@ -166,7 +166,7 @@ def test_noise_says_what_is_missing(law: Law, monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "opendp", None)
     with pytest.raises(CrowdmlError) as error:
-        law.add(np.zeros(1, dtype=np.int64), 17, 0.123, Spy())
+        law.add(np.zeros(1, dtype=np.int64), 17, 0.123, RecordingChance())
     start = f"{law.name} noise needs opendp"
     assert str(error.value).startswith(start)
     assert str(error.value).endswith("which is not installed. Run: pip install 'crowdml[noise]'")

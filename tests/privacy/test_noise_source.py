@@ -14,7 +14,7 @@ from crowdml.checks.families import FAMILIES, Family
 from crowdml.privacy import ExactNoise, NoiseSource
 from crowdml.types import Ints
 from tests.privacy import law
-from tests.privacy.seeded_chance import Pseudo
+from tests.privacy.seeded_chance import SeededChance
 
 Draw = Callable[[tuple[int, ...], float], Ints]
 
@@ -28,10 +28,10 @@ def test_exact_noise_conforms() -> None:
 
 
 def test_suite_accepts_a_correct_source() -> None:
-    check_noise_source(Pseudo())
+    check_noise_source(SeededChance())
 
 
-class Faulty(Pseudo):
+class Faulty(SeededChance):
     """Draw noise with one fault in one of the laws, and none in the other."""
 
     def __init__(self, law: str, fault: "type[Fault]") -> None:
@@ -42,7 +42,7 @@ class Faulty(Pseudo):
 class Fault:
     factor = 1.0
 
-    def __init__(self, draw: Draw, source: Pseudo) -> None:
+    def __init__(self, draw: Draw, source: SeededChance) -> None:
         self.draw, self.source = draw, source
 
     def __call__(self, shape: tuple[int, ...], scale: float) -> Ints:
@@ -106,8 +106,8 @@ class OtherLaw(Fault):
 
     def __call__(self, shape: tuple[int, ...], scale: float) -> Ints:
         if self.draw.__name__ == "gaussian":
-            return Pseudo().laplace(shape, scale / math.sqrt(2))
-        return Pseudo().gaussian(shape, scale * math.sqrt(2))
+            return SeededChance().laplace(shape, scale / math.sqrt(2))
+        return SeededChance().gaussian(shape, scale * math.sqrt(2))
 
 
 @pytest.mark.parametrize("name", ["laplace", "gaussian"])
@@ -132,20 +132,20 @@ def test_suite_finds_planted_fault(name: str, fault: type[Fault], complaint: str
         check_noise_source(Faulty(name, fault))
 
 
-class OneForAll(Pseudo):
+class OneForAll(SeededChance):
     """Add no noise to large values."""
 
     def add_gaussian(self, values: Ints, scale: float) -> Ints:
         return np.where(np.abs(values) > 10**6, values, super().add_gaussian(values, scale))
 
 
-class Floats(Pseudo):
+class Floats(SeededChance):
     def add_laplace(self, values: Ints, scale: float) -> Ints:
         found: Ints = super().add_laplace(values, scale).astype(np.float64)
         return found
 
 
-class InPlace(Pseudo):
+class InPlace(SeededChance):
     def add_gaussian(self, values: Ints, scale: float) -> Ints:
         out = super().add_gaussian(values, scale)
         values += 1

@@ -13,7 +13,7 @@ from crowdml.privacy import Role
 from crowdml.protocol import MECHANISMS, Task, Terms
 from tests.protocol.files import task_file
 from tests.protocol.starts import make_start
-from tests.support.servers import make_directed, make_task
+from tests.support.servers import make_direction_task, make_task
 
 NUMBER: dict[str, Any] = {"target__labels": None, "model__clip": 1.0, "target__scale": 30.0}
 
@@ -117,11 +117,11 @@ def test_a_start_is_read_with_the_task() -> None:
 
 
 def test_a_start_that_was_changed_after_creation() -> None:
-    task = make_directed(start=make_start(norm=2))
+    task = make_direction_task(start=make_start(norm=2))
     assert task.start is not None
     other = msgspec.structs.replace(task.start, data=bytes(4) + task.start.data[4:])
     for start in (other, None):
         with pytest.raises(InvalidInput, match=r"the hash that its terms name.*restore a backup"):
             _ = msgspec.structs.replace(task, start=start).w0
     with pytest.raises(InvalidInput, match=r"found [0-9a-f]{64}"):
-        _ = msgspec.structs.replace(make_directed(), start=other).w0
+        _ = msgspec.structs.replace(make_direction_task(), start=other).w0

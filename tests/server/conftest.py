@@ -10,26 +10,26 @@ from crowdml.server import Store
 from tests.server.rejected_requests import Bench
 from tests.support.postgres import Postgres, running_postgres
 from tests.support.servers import (
-    Process,
-    Wire,
+    FaultyServer,
+    HttpClient,
     checkin,
     create,
     enrol,
-    make_directed,
+    make_direction_task,
     make_task,
 )
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultyServer]:
     """Start plain HTTP on loopback, with one task in every situation that a device can meet."""
-    process = Process(tmp_path_factory.mktemp("server"))
+    process = FaultyServer(tmp_path_factory.mktemp("server"))
     create(
         process.database,
         make_task("activity"),
         make_task("other"),
-        make_directed("people", collection__evaluators=0.3, collection__counters=0.3),
-        make_directed("numbers", model__kind="ridge", target__labels=None),
+        make_direction_task("people", collection__evaluators=0.3, collection__counters=0.3),
+        make_direction_task("numbers", model__kind="ridge", target__labels=None),
         make_task("heldout", collection__heldout=0.34),
         make_task("private", enrolment__mode="invite"),
         make_task("prompt", enrolment__max_staleness=1),
@@ -42,13 +42,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 
 
 @pytest.fixture
-def wire(server: Process) -> Iterator[Wire]:
+def wire(server: FaultyServer) -> Iterator[HttpClient]:
     with server.connected() as wire:
         yield wire
 
 
 @pytest.fixture(scope="module")
-def bench(server: Process) -> Iterator[Bench]:
+def bench(server: FaultyServer) -> Iterator[Bench]:
     task = make_task("activity")
     with server.connected() as wire:
         bench = Bench(server, wire, task, enrol(wire))

@@ -17,7 +17,7 @@ from crowdml.server.log.decision import Arrival
 from crowdml.server.log.fold import Fold
 from crowdml.server.log.learner import Learner
 from tests.support.checkins import DirectionCheckin, NoiseCheckin
-from tests.support.servers import checkin, directed
+from tests.support.servers import checkin, direction_checkin
 
 CROWD = 3
 
@@ -26,7 +26,7 @@ def message(task: Task, device: str, number: int, seed: int) -> Checkin:
     """Make a valid check-in of this device; `number` matters where the mechanism counts."""
     kind = checkin_type(task.terms.mechanism().payload_type)
     body = (
-        directed(task, device, number, seed)
+        direction_checkin(task, device, number, seed)
         if kind is DirectionCheckin
         else checkin(task, seed, samples=3 + seed % 5)
     )

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.support.servers import Process, Wire, create, make_task
+from tests.support.servers import FaultyServer, HttpClient, create, make_task
 
 BEAT = 0.1
 """Seconds between two heartbeats: short, so that no test waits long."""
@@ -18,20 +18,20 @@ Series: TypeAlias = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 
 @contextmanager
-def nodes(folder: Path, database: str, n: int = 2, **settings: Any) -> Iterator[list[Process]]:
+def nodes(folder: Path, database: str, n: int = 2, **settings: Any) -> Iterator[list[FaultyServer]]:
     """Start equal servers for the task `activity`, and stop them all in the end."""
     create(database, make_task())
     options = {"heartbeat_seconds": BEAT} | settings
     with ExitStack() as stack:
         started = []
         for index in range(n):
-            process = Process(folder / f"node-{index}", shared=database, settings=options)
+            process = FaultyServer(folder / f"node-{index}", shared=database, settings=options)
             stack.callback(process.kill)
             started.append(process.start())
         yield started
 
 
-def scrape(wire: Wire, **headers: str) -> Series:
+def scrape(wire: HttpClient, **headers: str) -> Series:
     reply = wire.call("GET", "/metrics", headers=headers)
     assert reply.status == 200, reply.body
     families = text_string_to_metric_families(reply.body.decode())

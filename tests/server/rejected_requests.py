@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from crowdml.protocol import PROBLEMS, Task
-from tests.support.servers import Process, Reply, Wire, problem_kind, rows
+from tests.support.servers import FaultyServer, HttpClient, Reply, problem_kind, rows
 from tests.wrong_inputs.expect_error import RAW
 
 TABLES = ("tasks", "devices", "invites", "checkins", "snapshots")
@@ -37,8 +37,8 @@ def joined(*tables: dict[str, list[Any]]) -> dict[str, list[Any]]:
 class Bench:
     """Hold a task with a history and one enrolled device, and compare states."""
 
-    server: Process
-    wire: Wire
+    server: FaultyServer
+    wire: HttpClient
     task: Task
     token: str
 

@@ -64,7 +64,7 @@ def make_task(name: str = "activity", **changes: Any) -> Task:
     return Task.from_toml("\n".join(_toml(tables)), start=start)
 
 
-def make_directed(name: str = "activity", **changes: Any) -> Task:
+def make_direction_task(name: str = "activity", **changes: Any) -> Task:
     """Make the same task for whole people, who check in at most ten times by default."""
     defaults = {
         "privacy__mechanism": "direction",
@@ -100,7 +100,7 @@ class Reply:
         return json.loads(self.body)
 
 
-class Wire:
+class HttpClient:
     """Send HTTP requests without the device's own code."""
 
     def __init__(self, port: int, tls: bool = False, timeout: float = PATIENCE) -> None:
@@ -204,11 +204,11 @@ class Portal(ServerProcess):
         self.process = forked
         return forked
 
-    def wire(self) -> Wire:
-        return Wire(self.port, bool(self.tls))
+    def wire(self) -> HttpClient:
+        return HttpClient(self.port, bool(self.tls))
 
     @contextmanager
-    def connected(self) -> Iterator[Wire]:
+    def connected(self) -> Iterator[HttpClient]:
         wire = self.wire()
         try:
             yield wire
@@ -229,7 +229,7 @@ class Portal(ServerProcess):
 
 
 @dataclass
-class Process(Portal):
+class FaultyServer(Portal):
     """Run the server as its operator does, with a database that can be made to fail."""
 
     settings: dict[str, Any] = field(default_factory=dict)
@@ -258,18 +258,18 @@ class Process(Portal):
 
 
 class Start(Protocol):
-    def __call__(self, *tasks: Task, tls: str | None = None, **settings: Any) -> Process: ...
+    def __call__(self, *tasks: Task, tls: str | None = None, **settings: Any) -> FaultyServer: ...
 
 
 @contextmanager
-def starter(folder: Path) -> Iterator[Start]:
+def server_starter(folder: Path) -> Iterator[Start]:
     """Start servers, each in its own folder, and stop all of them at the end."""
-    started: list[Process] = []
+    started: list[FaultyServer] = []
 
-    def start(*tasks: Task, tls: str | None = None, **settings: Any) -> Process:
+    def start(*tasks: Task, tls: str | None = None, **settings: Any) -> FaultyServer:
         home = folder / f"server-{len(started)}"
         home.mkdir()
-        started.append(Process(home, tls, settings=settings))
+        started.append(FaultyServer(home, tls, settings=settings))
         create(started[-1].database, *tasks)
         return started[-1].start()
 
@@ -280,12 +280,12 @@ def starter(folder: Path) -> Iterator[Start]:
             process.kill()
 
 
-def enrol(wire: Wire, task: str = "activity", invite: str | None = None) -> str:
+def enrol(wire: HttpClient, task: str = "activity", invite: str | None = None) -> str:
     """Enrol a new device, and return its token."""
     return enrolled(wire, task, invite)["token"]
 
 
-def enrolled(wire: Wire, task: str = "activity", invite: str | None = None) -> dict[str, str]:
+def enrolled(wire: HttpClient, task: str = "activity", invite: str | None = None) -> dict[str, str]:
     """Enrol a new device, and return its name and its token."""
     terms = wire.get(f"/v1/tasks/{task}").json()["terms_sha256"]
     body = {"terms": terms} | ({} if invite is None else {"invite": invite})
@@ -317,17 +317,19 @@ def checkin(task: Task, seed: int = 0, samples: int | None = None, **changes: An
     return msgspec.json.encode(msgspec.structs.replace(message, **changes))
 
 
-def directed(task: Task, device: str, number: int = 1, seed: int = 0, **changes: Any) -> bytes:
+def direction_checkin(
+    task: Task, device: str, number: int = 1, seed: int = 0, **changes: Any
+) -> bytes:
     """Make a valid check-in of one number, in the role that this device has in it."""
     rng = np.random.default_rng(seed)
     terms, mechanism = task.terms, task.terms.mechanism()
     assert isinstance(mechanism, DirectionMechanism)
-    place = CheckinKey(terms_hash(terms.text), device, number)
-    role = mechanism.roles.role_of(place)
+    key = CheckinKey(terms_hash(terms.text), device, number)
+    role = mechanism.roles.role_of(key)
     message = DirectionCheckin(
         id=secrets.token_urlsafe(16),
         version=0,
-        terms=place.terms_sha256,
+        terms=key.terms_sha256,
         number=number,
         **{FIELDS[role]: int(rng.integers(mechanism.choice_of(role).k))},
     )

@@ -15,7 +15,8 @@ import { DeviceStore } from "./storage/store.js";
 
 /** @import { Identity, Kept, Options, JoinOptions, Readings } from "../types.js" */
 
-export { GIVE_UP_ON, KEEP_AFTER } from "./exchange.js";
+export { RETRIABLE_REJECTIONS } from "./exchange.js";
+export { FINAL_REJECTIONS } from "./membership.js";
 
 /**
  * Take part in one task.

@@ -2,17 +2,14 @@
 
 import { LimitReached, Rejected, TermsChanged, Unreachable } from "../errors.js";
 import { phrase } from "../phrase.js";
-import { Membership, sameAgreement } from "./membership.js";
+import { FINAL_REJECTIONS, Membership, sameAgreement } from "./membership.js";
 import { Outcome } from "./outcome.js";
 import { SLOT } from "./retry_timer.js";
 
 /** @import { WrittenCheckin, OutcomeName } from "../types.js" */
 
-/** Rejections after which this device stops; all but the end of a task are for good. */
-export const GIVE_UP_ON = ["revoked", "unauthorized"];
-
 /** Rejections after which the same bytes may still be accepted later. */
-export const KEEP_AFTER = [
+export const RETRIABLE_REJECTIONS = [
   "fault", "method-not-allowed", "not-found", "task-paused", "too-frequent", "unavailable",
   "unknown",
 ];
@@ -144,7 +141,7 @@ export class Exchange extends Membership {
         await this.store.chargeCopy(checkin, REJECTED + error.kind, COPY_END);
         throw new CopyFound();
       }
-      if (error instanceof Rejected && !KEEP_AFTER.includes(error.kind)) {
+      if (error instanceof Rejected && !RETRIABLE_REJECTIONS.includes(error.kind)) {
         await this.store.storeAnswer(checkin, REJECTED + error.kind);
         this.changed();
       }
@@ -185,7 +182,7 @@ export class Exchange extends Membership {
    */
   async #handleRejection(error) {
     this.notify(phrase("the server rejected it: {why}", { why: error.phrase }));
-    if (GIVE_UP_ON.includes(error.kind)) {
+    if (FINAL_REJECTIONS.includes(error.kind)) {
       await this.end(error.kind, error.phrase);
       return Outcome.ENDED;
     }

@@ -12,6 +12,9 @@ import { RetryTimer } from "./retry_timer.js";
 
 /** @import { DeviceStore, End, Identity, Limits, Options, Phrase } from "../types.js" */
 
+/** Rejections after which this device can never check in again. */
+export const FINAL_REJECTIONS = ["revoked", "unauthorized"];
+
 const LEFT_SENTENCE = phrase("this device has left its task. Join again.");
 
 export class Membership extends EventTarget {

@@ -1,7 +1,7 @@
 /** Take part: pass samples from the sensor to the device, and note what prevents it. */
 
 import {
-  GIVE_UP_ON,
+  FINAL_REJECTIONS,
   InvalidSample,
   Outcome,
   Rejected,
@@ -200,7 +200,7 @@ export class Participation extends EventTarget {
   /** @param {Rejected} error */
   #handleRejection({ kind, phrase }) {
     if (kind === "task-paused") this.taskPaused = true;
-    if (kind === "task-finished" || GIVE_UP_ON.includes(kind)) this.end = { code: kind, phrase };
+    if (kind === "task-finished" || FINAL_REJECTIONS.includes(kind)) this.end = { code: kind, phrase };
   }
 
   /** @param {Phrase} why */

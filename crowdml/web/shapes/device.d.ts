@@ -2,8 +2,8 @@
 
 import type { RetryTimer } from "../device/retry_timer.js";
 import type { Chance, RandomIndex } from "./chance.js";
-import type { Limits } from "./memory.js";
 import type { Transport } from "./network.js";
+import type { Limits } from "./storage.js";
 
 /** What a participant may choose when joining. */
 export interface JoinOptions {

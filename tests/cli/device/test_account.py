@@ -11,7 +11,7 @@ import pytest
 
 from crowdml.device import DeviceStore
 from tests.cli.command import Command, Here
-from tests.support.servers import Process, create, make_directed, make_task
+from tests.support.servers import FaultyServer, create, make_direction_task, make_task
 
 ROWS = [f"0.1,0.2,-0.3,{k / 1000},walk\n" for k in range(1, 61)]
 RAW = 0.123456789
@@ -19,15 +19,20 @@ RAW = 0.123456789
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    process = Process(tmp_path_factory.mktemp("server"))
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultyServer]:
+    process = FaultyServer(tmp_path_factory.mktemp("server"))
     people = {"privacy__epsilon": 4.0, "collection__checkins": 2}
-    create(process.database, make_task("steps"), make_task("more"), make_directed("all", **people))
+    create(
+        process.database,
+        make_task("steps"),
+        make_task("more"),
+        make_direction_task("all", **people),
+    )
     yield process.start()
     assert process.stop() == 0, process.output
 
 
-def join(command: Here | Command, server: Process, task: str, *options: str) -> str:
+def join(command: Here | Command, server: FaultyServer, task: str, *options: str) -> str:
     joined = command("device", "join", f"{server.url}/join/{task}", "--yes", *options)
     joined.said()
     return joined.err
@@ -37,7 +42,7 @@ def run(here: Here, source: str, *options: str) -> str:
     return here("device", "run", "--source", source, *options).said()
 
 
-def test_two_runs_at_once_tell_every_line_once(crowdml: Command, server: Process) -> None:
+def test_two_runs_at_once_tell_every_line_once(crowdml: Command, server: FaultyServer) -> None:
     """Check it with a long file, so that the runs overlap, and with a copy of the file."""
     join(crowdml, server, "steps", "--per-device", "1e9")
     lines = [f"0.1,0.2,-0.3,{k / 1e6},walk\n" for k in range(1, 901)]
@@ -55,7 +60,7 @@ def test_two_runs_at_once_tell_every_line_once(crowdml: Command, server: Process
         assert sum(row["samples"] for row in rows) + store.n_samples == 900
 
 
-def test_a_file_is_known_under_every_name(quick: Here, server: Process) -> None:
+def test_a_file_is_known_under_every_name(quick: Here, server: FaultyServer) -> None:
     join(quick, server, "steps")
     file = quick.folder / "samples.csv"
     file.write_text("".join(ROWS[:12]))
@@ -70,7 +75,7 @@ def test_a_file_is_known_under_every_name(quick: Here, server: Process) -> None:
     assert run(quick, "other.csv").startswith("4 samples kept")
 
 
-def test_leaving_and_joining_again(quick: Here, server: Process) -> None:
+def test_leaving_and_joining_again(quick: Here, server: FaultyServer) -> None:
     (quick.folder / "samples.csv").write_text("".join(ROWS[:6]))
     assert "What you sent" not in join(quick, server, "steps")
     assert run(quick, "samples.csv").startswith("6 samples kept, 2 check-ins")
@@ -94,7 +99,7 @@ def test_leaving_and_joining_again(quick: Here, server: Process) -> None:
     )
 
 
-def test_tasks_on_one_file_add_up(quick: Here, server: Process) -> None:
+def test_tasks_on_one_file_add_up(quick: Here, server: FaultyServer) -> None:
     (quick.folder / "samples.csv").write_text("".join(ROWS[:6]))
     for task in ("steps", "more", "all"):
         join(quick, server, task)
@@ -118,7 +123,7 @@ def holds(folder: Path, *values: bytes) -> list[str]:
 
 
 @pytest.fixture
-def raw(quick: Here, server: Process) -> bytes:
+def raw(quick: Here, server: FaultyServer) -> bytes:
     """Make a device with used samples, a check-in and a sample that waits."""
     rows = [f"{RAW},0.2,-0.3,{k / 1000},walk\n" for k in range(4)]
     (quick.folder / "samples.csv").write_text("".join(rows))
@@ -170,7 +175,7 @@ def test_erased_files_are_overwritten_first(
     assert not any(raw in content or b"samples.csv" in content for content in removed)
 
 
-def test_the_account_tells_no_sample(quick: Here, server: Process) -> None:
+def test_the_account_tells_no_sample(quick: Here, server: FaultyServer) -> None:
     """Check that not even a guessed sample can be found in it: its hashes have a key."""
     (quick.folder / "samples.csv").write_text("".join(ROWS[:3]))
     taken = []

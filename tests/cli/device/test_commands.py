@@ -19,7 +19,14 @@ from crowdml.protocol import terms_hash
 from tests.cli.command import Command, Here, Ran
 from tests.device.scripted_server import ScriptedServer, serving
 from tests.support.brokers import broker_in
-from tests.support.servers import PATIENCE, Process, create, eventually, make_directed, make_task
+from tests.support.servers import (
+    PATIENCE,
+    FaultyServer,
+    create,
+    eventually,
+    make_direction_task,
+    make_task,
+)
 
 ROW = "0.1,0.2,-0.3,0.1,walk\n"
 SENSOR: dict[str, Any] = {
@@ -32,8 +39,8 @@ SENSOR: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    process = Process(tmp_path_factory.mktemp("server"))
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultyServer]:
+    process = FaultyServer(tmp_path_factory.mktemp("server"))
     create(
         process.database,
         make_task("activity"),
@@ -41,7 +48,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
         make_task("guests", enrolment__mode="invite"),
         make_task("naked", privacy__epsilon=float("inf")),
         make_task("nearly", privacy__epsilon=20.5),
-        make_directed("nobody-s", privacy__epsilon=40.0, collection__checkins=4),
+        make_direction_task("nobody-s", privacy__epsilon=40.0, collection__checkins=4),
         make_task("number", target__labels=None, model__kind="huber"),
         make_task("resting"),
         make_task("room", features__count=2, features__names=["light", "warmth"]),
@@ -53,15 +60,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 
 
 @pytest.fixture(scope="module")
-def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    process = Process(tmp_path_factory.mktemp("secure"), tls="self-signed")
+def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultyServer]:
+    process = FaultyServer(tmp_path_factory.mktemp("secure"), tls="self-signed")
     create(process.database, make_task())
     yield process.start()
     assert process.stop() == 0, process.output
 
 
 @pytest.fixture
-def owner(server: Process, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Here:
+def owner(server: FaultyServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Here:
     """Return the command in the folder of the server's database."""
     return Here(tmp_path, {"CROWDML_DATABASE": server.database}, capsys)
 
@@ -69,7 +76,7 @@ def owner(server: Process, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 # Joining
 
 
-def test_a_link_is_enough(crowdml: Command, owner: Here, server: Process) -> None:
+def test_a_link_is_enough(crowdml: Command, owner: Here, server: FaultyServer) -> None:
     joined = crowdml("device", "join", f"{server.url}/join/activity", "--yes")
     name = joined.said().removeprefix("joined activity as device ").strip()
     for expected in (
@@ -95,7 +102,7 @@ def test_a_link_is_enough(crowdml: Command, owner: Here, server: Process) -> Non
     assert again.said() == f"already {joined.out}"
 
 
-def test_asked_and_answered(quick: Here, server: Process) -> None:
+def test_asked_and_answered(quick: Here, server: FaultyServer) -> None:
     arguments = ("device", "join", server.url, "--task", "activity", "--file", "here")
     for typed in ("n\n", ""):
         declined = quick(*arguments, typed=typed)
@@ -107,7 +114,7 @@ def test_asked_and_answered(quick: Here, server: Process) -> None:
     assert (quick.folder / "here").exists()
 
 
-def test_a_pinned_certificate(quick: Here, secure: Process) -> None:
+def test_a_pinned_certificate(quick: Here, secure: FaultyServer) -> None:
     link = f"{secure.url}/join/activity"
     wrong = quick("device", "join", link, "--yes", "--fingerprint", "0" * 64).error()
     assert f"fingerprint {'0' * 64}, found {secure.fingerprint}" in wrong
@@ -119,7 +126,7 @@ def test_a_pinned_certificate(quick: Here, secure: Process) -> None:
     assert ran == "3 samples kept, 1 check-in answered, 0 samples in the buffer\n"
 
 
-def test_a_task_that_is_not_there(quick: Here, server: Process) -> None:
+def test_a_task_that_is_not_there(quick: Here, server: FaultyServer) -> None:
     assert "nobody" in quick("device", "join", f"{server.url}/join/nobody", "--yes").error()
     assert not quick.data.exists()
 
@@ -130,7 +137,7 @@ def test_a_task_that_is_not_there(quick: Here, server: Process) -> None:
      "nul", "com1", "a.b", "a\x00b", "a\nb", "a" * 64, "A", "\u202eevil", "-a"],
     ids=ascii,
 )  # fmt: skip
-def test_a_name_that_leaves_the_folder(quick: Here, server: Process, name: str) -> None:
+def test_a_name_that_leaves_the_folder(quick: Here, server: FaultyServer, name: str) -> None:
     for link in ([f"{server.url}/join/{name}"], [server.url, "--task", name]):
         rejected = quick("device", "join", *link, "--yes").error()
         hidden = not link[0].isprintable()
@@ -140,7 +147,7 @@ def test_a_name_that_leaves_the_folder(quick: Here, server: Process, name: str) 
     assert list(quick.folder.iterdir()) == []
 
 
-def test_joining_again_with_other_limits(joined: Here, server: Process) -> None:
+def test_joining_again_with_other_limits(joined: Here, server: FaultyServer) -> None:
     arguments = ("device", "join", f"{server.url}/join/activity", "--yes")
     again = joined(*arguments, "--per-device", 3)
     assert again.out.splitlines()[1] == "limits: ε = 1 for a sample, 3 for the device"
@@ -167,7 +174,7 @@ def test_joining_again_on_other_terms(quick: Here) -> None:
     assert "Run `crowdml device agree`" in rejected.err.splitlines()[-1]
 
 
-def test_a_reading_in_several_samples_is_named(quick: Here, server: Process) -> None:
+def test_a_reading_in_several_samples_is_named(quick: Here, server: FaultyServer) -> None:
     """Check it with windows of two readings, where one reading may count for five ticks."""
     shown = quick("device", "join", f"{server.url}/join/sensed", "--yes").err
     named = "One reading of your sensor is in up to 6 samples: for a reading, ε is at most 6."
@@ -175,13 +182,13 @@ def test_a_reading_in_several_samples_is_named(quick: Here, server: Process) -> 
     assert "Nothing was sent yet." in quick("device", "ledger").said()
 
 
-def test_a_fingerprint_needs_tls(quick: Here, server: Process) -> None:
+def test_a_fingerprint_needs_tls(quick: Here, server: FaultyServer) -> None:
     link = f"{server.url}/join/activity"
     sentence = quick("device", "join", link, "--yes", "--fingerprint", "0" * 64).error()
     assert "a fingerprint needs an https:// address" in sentence
 
 
-def test_no_privacy_must_be_accepted_by_name(quick: Here, server: Process) -> None:
+def test_no_privacy_must_be_accepted_by_name(quick: Here, server: FaultyServer) -> None:
     arguments = ("device", "join", f"{server.url}/join/naked", "--yes")
     rejected = quick(*arguments)
     assert (rejected.code, rejected.out) == (1, "")
@@ -205,7 +212,7 @@ def test_no_privacy_must_be_accepted_by_name(quick: Here, server: Process) -> No
     ("task", "epsilon"), [("nearly", "20.5 for a sample"), ("nobody-s", "40 for a person")]
 )
 def test_an_epsilon_that_protects_nobody_is_no_privacy(
-    quick: Here, server: Process, task: str, epsilon: str
+    quick: Here, server: FaultyServer, task: str, epsilon: str
 ) -> None:
     arguments = ("device", "join", f"{server.url}/join/{task}", "--yes")
     rejected = quick(*arguments)
@@ -219,7 +226,7 @@ def test_an_epsilon_that_protects_nobody_is_no_privacy(
         assert wire.get(f"/v1/tasks/{task}").json()["private"] is False
 
 
-def test_only_for_the_invited(quick: Here, owner: Here, server: Process) -> None:
+def test_only_for_the_invited(quick: Here, owner: Here, server: FaultyServer) -> None:
     link, code = f"{server.url}/join/guests", owner("task", "invite", "guests").said().strip()
     for wrong in ([], ["--invite", "nonsense"]):
         rejected = quick("device", "join", link, "--yes", *wrong)
@@ -232,7 +239,7 @@ def test_only_for_the_invited(quick: Here, owner: Here, server: Process) -> None
     assert quick(*invited, "second").code == 1
 
 
-def test_brackets_in_what_a_server_says_are_text(quick: Here, server: Process) -> None:
+def test_brackets_in_what_a_server_says_are_text(quick: Here, server: FaultyServer) -> None:
     """Check it, because otherwise a server could hide a part of its terms."""
     joined = quick("device", "join", f"{server.url}/join/brackets", "--yes")
     joined.said()
@@ -240,7 +247,7 @@ def test_brackets_in_what_a_server_says_are_text(quick: Here, server: Process) -
     assert "Pace [step/s]" in joined.err
 
 
-def test_rows_in_other_units_are_asked_about(quick: Here, server: Process) -> None:
+def test_rows_in_other_units_are_asked_about(quick: Here, server: FaultyServer) -> None:
     quick("device", "join", f"{server.url}/join/activity", "--yes").said()
     (quick.folder / "wrong.csv").write_text("1,2,3,4,walk\n2,3,4,5,walk\n3,4,5,6,run\n")
     run = ("device", "run", "--source")
@@ -255,7 +262,7 @@ def test_rows_in_other_units_are_asked_about(quick: Here, server: Process) -> No
     assert "wrong.csv: 3 of the first 3 rows" in ran.err
 
 
-def test_a_limit_of_nothing_is_rejected(quick: Here, server: Process) -> None:
+def test_a_limit_of_nothing_is_rejected(quick: Here, server: FaultyServer) -> None:
     for option in ("--per-sample", "--per-device"):
         link = f"{server.url}/join/activity"
         rejected = quick("device", "join", link, "--yes", option, 0)
@@ -268,7 +275,7 @@ def test_a_limit_of_nothing_is_rejected(quick: Here, server: Process) -> None:
 
 
 @pytest.fixture
-def joined(quick: Here, server: Process) -> Here:
+def joined(quick: Here, server: FaultyServer) -> Here:
     quick("device", "join", f"{server.url}/join/activity", "--yes").said()
     return quick
 
@@ -282,7 +289,7 @@ def test_json_lines_then_standard_input(joined: Here) -> None:
     assert ran == "2 samples kept, 1 check-in answered, 1 sample in the buffer\n"
 
 
-def test_numbers_to_predict(quick: Here, server: Process) -> None:
+def test_numbers_to_predict(quick: Here, server: FaultyServer) -> None:
     quick("device", "join", f"{server.url}/join/number", "--yes").said()
     ran = quick("device", "run", "--source", "-", typed="0.1,0.2,0.3,0.4,-7.5\n" * 3).said()
     assert ran == "3 samples kept, 1 check-in answered, 0 samples in the buffer\n"
@@ -330,7 +337,7 @@ def test_a_file_is_taken_once(joined: Here) -> None:
     assert len(joined("device", "ledger", "--json").json()["checkins"]) == 3
 
 
-def test_a_limit_does_not_invite_to_pay_twice(quick: Here, server: Process) -> None:
+def test_a_limit_does_not_invite_to_pay_twice(quick: Here, server: FaultyServer) -> None:
     """Check that the next run takes only what did not fit into the buffer."""
     link = f"{server.url}/join/activity"
     quick("device", "join", link, "--yes", "--per-device", 1, "--file", "d").said()
@@ -354,7 +361,7 @@ def test_a_limit_does_not_invite_to_pay_twice(quick: Here, server: Process) -> N
     assert sum(row["samples"] for row in rows) == 39
 
 
-def test_a_recording_is_taken_once(quick: Here, server: Process) -> None:
+def test_a_recording_is_taken_once(quick: Here, server: FaultyServer) -> None:
     quick("device", "join", f"{server.url}/join/sensed", "--yes", "--per-device", 1).said()
     run = ("device", "run", "--readings", "--source", "lux.csv")
     file = quick.folder / "lux.csv"
@@ -395,7 +402,7 @@ def test_nothing_but_bad_samples_is_an_error(joined: Here) -> None:
 
 
 @pytest.mark.parametrize("line", ["0.5,9.8,walk", "0.5,1,2,9.8,walk"])
-def test_a_recording_without_its_option(quick: Here, server: Process, line: str) -> None:
+def test_a_recording_without_its_option(quick: Here, server: FaultyServer, line: str) -> None:
     quick("device", "join", f"{server.url}/join/wide", "--yes").said()
     ran = quick("device", "run", "--source", "-", typed=f"{line}\n")
     assert ran.code == 1
@@ -413,7 +420,7 @@ def test_an_error_shows_no_password(joined: Here) -> None:
 # Sensor apps; see also tests/device/sources/test_apps.py
 
 
-def test_labels_of_a_running_device(owner: Here, server: Process) -> None:
+def test_labels_of_a_running_device(owner: Here, server: FaultyServer) -> None:
     """Check that a label is set, shown, and erased with the device."""
     assert owner("device", "join", f"{server.url}/join/sensed", "--yes", "--file", "s").code == 0
     label = ("device", "label", "--file", "s")
@@ -494,7 +501,7 @@ def test_topics_need_paho(joined: Here) -> None:
     assert sentence.endswith("which is not installed. Run: pip install 'crowdml[mqtt]'")
 
 
-def test_a_limit_stops_and_loses_nothing(quick: Here, server: Process) -> None:
+def test_a_limit_stops_and_loses_nothing(quick: Here, server: FaultyServer) -> None:
     link = f"{server.url}/join/activity"
     quick("device", "join", link, "--yes", "--per-sample", 1, "--per-device", 2).said()
     ran = quick("device", "run", "--source", "-", typed=10 * ROW)
@@ -521,7 +528,7 @@ def test_a_limit_stops_and_loses_nothing(quick: Here, server: Process) -> None:
     assert "`crowdml device limits --per-sample 1 --per-device 4`, then" in said
 
 
-def test_a_pause(quick: Here, owner: Here, server: Process) -> None:
+def test_a_pause(quick: Here, owner: Here, server: FaultyServer) -> None:
     quick("device", "join", f"{server.url}/join/resting", "--yes").said()
     owner("task", "pause", "resting").said()
     with server.connected() as wire:
@@ -550,7 +557,7 @@ def test_nobody_answers(quick: Here) -> None:
     assert [path.name for path in quick.data.iterdir()] == ["participant.account"]
 
 
-def test_a_revoked_device_stops(joined: Here, owner: Here, server: Process) -> None:
+def test_a_revoked_device_stops(joined: Here, owner: Here, server: FaultyServer) -> None:
     with closing(DeviceStore(joined.data / "activity.device")) as store:
         assert store.identity
         name = store.identity.device
@@ -598,7 +605,7 @@ def test_the_ledger(joined: Here) -> None:
         assert expected in table
 
 
-def test_what_a_participant_gets(joined: Here, server: Process) -> None:
+def test_what_a_participant_gets(joined: Here, server: FaultyServer) -> None:
     """Check that results are printed for people, and are not part of the JSON."""
     rows = "1,0,0,0,still\n0,1,0,0,walk\n0,0,1,0,run\n"
     ran = joined("device", "run", "--source", "-", typed=30 * rows)
@@ -621,7 +628,7 @@ def test_what_a_participant_gets(joined: Here, server: Process) -> None:
     assert predicted.strip() in ("still", "walk", "run")
 
 
-def test_leaving(joined: Here, owner: Here, server: Process) -> None:
+def test_leaving(joined: Here, owner: Here, server: FaultyServer) -> None:
     file = joined.data / "activity.device"
     joined("device", "run", "--source", "-", typed=3 * ROW).said()
     with closing(DeviceStore(file)) as store:
@@ -735,7 +742,7 @@ def test_a_file_that_never_joined_is_no_device(joined: Here) -> None:
     assert not list(joined.data.glob("stray*"))
 
 
-def test_readings_by_name(owner: Here, server: Process, tmp_path: Path) -> None:
+def test_readings_by_name(owner: Here, server: FaultyServer, tmp_path: Path) -> None:
     """Check that one note says how a file is read, and that errors name line, column and value."""
     assert owner("device", "join", f"{server.url}/join/room", "--yes", "--file", "room").code == 0
     run = ("device", "run", "--file", "room", "--wait", "0", "--source")

@@ -13,7 +13,7 @@ from crowdml.protocol import terms_hash
 from tests.cli.command import Here, Ran
 from tests.one_file_device.program import OneFileInProcess, OneFileProgram
 from tests.support.full_disk import full_disk
-from tests.support.servers import Process, Wire, create, eventually, make_directed
+from tests.support.servers import FaultyServer, HttpClient, create, eventually, make_direction_task
 
 ROW = "0.1,0.2,-0.3,0.1,walk\n"
 HEADER = "a,b,c,d,y\n"
@@ -30,13 +30,13 @@ Run = Callable[..., Ran]
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    process = Process(tmp_path_factory.mktemp("server"))
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultyServer]:
+    process = FaultyServer(tmp_path_factory.mktemp("server"))
     create(
         process.database,
-        make_directed("once", privacy__epsilon=4.0, collection__checkins=1),
-        make_directed("anew", privacy__epsilon=4.0, collection__checkins=3),
-        make_directed("thrice", privacy__epsilon=4.0, collection__checkins=3),
+        make_direction_task("once", privacy__epsilon=4.0, collection__checkins=1),
+        make_direction_task("anew", privacy__epsilon=4.0, collection__checkins=3),
+        make_direction_task("thrice", privacy__epsilon=4.0, collection__checkins=3),
     )
     yield process.start()
     assert process.stop() == 0, process.output
@@ -54,7 +54,7 @@ def device(request: pytest.FixtureRequest, quick: Here, tmp_path: Path) -> Run:
     return one_file if request.param == "device.py" else lambda *a: quick("device", *a)
 
 
-def test_every_source_ends_alike(device: Run, server: Process, tmp_path: Path) -> None:
+def test_every_source_ends_alike(device: Run, server: FaultyServer, tmp_path: Path) -> None:
     assert device("join", f"{server.url}/join/once", "--yes").code == 0
     for name, (text, code, sentences) in SOURCES.items():
         (tmp_path / "samples").write_text(text)
@@ -66,7 +66,7 @@ def test_every_source_ends_alike(device: Run, server: Process, tmp_path: Path) -
     assert device("run", "--source", "samples").code in (1, 3)
 
 
-def test_a_source_without_lines_ends(device: Run, server: Process) -> None:
+def test_a_source_without_lines_ends(device: Run, server: FaultyServer) -> None:
     assert device("join", f"{server.url}/join/once", "--yes").code == 0
     ran = device("run", "--source", "/dev/zero")
     assert (ran.code, "must have at most 16,777,216 characters" in ran.err) == (1, True)
@@ -77,7 +77,7 @@ def test_a_source_without_lines_ends(device: Run, server: Process) -> None:
     [("http", "Connection refused"), ("https", "does not speak TLS there")],
 )
 def test_servers_that_do_not_answer(
-    device: Run, server: Process, scheme: str, sentence: str
+    device: Run, server: FaultyServer, scheme: str, sentence: str
 ) -> None:
     port = free_port() if scheme == "http" else server.port
     ran = device("join", f"{scheme}://127.0.0.1:{port}/join/once", "--yes")
@@ -86,7 +86,7 @@ def test_servers_that_do_not_answer(
     assert not {"Errno", "_ssl.c"} & set(ran.err.replace(":", " ").split())
 
 
-def _has(wire: Wire, terms_sha256: str) -> bool:
+def _has(wire: HttpClient, terms_sha256: str) -> bool:
     return bool(wire.get("/v1/tasks/anew").json().get("terms_sha256") == terms_sha256)
 
 
@@ -99,7 +99,7 @@ def _token(folder: Path) -> str:
 
 
 def test_joining_again_after_a_revoke(
-    device: Run, server: Process, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    device: Run, server: FaultyServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Check that unused samples stay, and that the numbers of check-ins begin again."""
     owner = Here(tmp_path, {"CROWDML_DATABASE": server.database}, capsys)
@@ -122,7 +122,7 @@ def test_joining_again_after_a_revoke(
 
 
 def test_joining_again_after_a_task_was_created_anew(
-    device: Run, server: Process, tmp_path: Path
+    device: Run, server: FaultyServer, tmp_path: Path
 ) -> None:
     """Check that samples stay where they fit the new terms, and that nothing else changes."""
     link, settings = f"{server.url}/join/anew", {"privacy__epsilon": 4.0, "collection__checkins": 3}
@@ -130,7 +130,7 @@ def test_joining_again_after_a_task_was_created_anew(
     (tmp_path / "samples.csv").write_text(ROW)
     assert device("run", "--source", "samples.csv").code == 0
     for changes, code in (({"features__count": 3}, 1), ({"__purpose": "another"}, 0)):
-        task = make_directed("anew", **settings, **changes)
+        task = make_direction_task("anew", **settings, **changes)
         with server.store() as store:
             store.delete_task("anew")
             store.create_task(task)
@@ -143,7 +143,7 @@ def test_joining_again_after_a_task_was_created_anew(
     assert "1 sample" in again.out
 
 
-def test_a_full_disk(device: Run, server: Process, tmp_path: Path) -> None:
+def test_a_full_disk(device: Run, server: FaultyServer, tmp_path: Path) -> None:
     assert device("join", f"{server.url}/join/once", "--yes").code == 0
     (tmp_path / "samples.csv").write_text(2 * ROW)
     with full_disk():

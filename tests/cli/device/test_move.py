@@ -11,7 +11,7 @@ from crowdml.device import Device, DeviceStore
 from crowdml.server.operation.backup import back_up, restore
 from tests.cli.command import Command, Here, Ran
 from tests.support.authority import certify
-from tests.support.servers import Portal, Process, create, make_task
+from tests.support.servers import FaultyServer, Portal, create, make_task
 
 ROW = "0.1,0.2,-0.3,0.1,walk\n"
 
@@ -28,7 +28,7 @@ class Joined:
         self.feed(5)
 
     def serve(self, name: str, *tasks: object, tls: str = "self-signed") -> Portal:
-        server = Process(self.folder / name, tls)
+        server = FaultyServer(self.folder / name, tls)
         server.folder.mkdir(exist_ok=True)
         create(server.database, *tasks)  # type: ignore[arg-type]
         self._servers.callback(server.kill)
@@ -37,7 +37,7 @@ class Joined:
     def restored(self, tls: str = "self-signed") -> Portal:
         """Restore the same server from a backup, at another address."""
         back_up(self.server.database, self.folder / "backup")
-        kind = Process if tls == "self-signed" else Portal
+        kind = FaultyServer if tls == "self-signed" else Portal
         other = kind(self.folder / "restored", tls)
         other.folder.mkdir()
         restore(other.database, self.folder / "backup")

@@ -532,7 +532,7 @@ def test_a_pipe_that_is_not_termux(
 
     with pytest.raises(InvalidInput, match=said) as ours:
         run_live(device, intake, Pipe(stdin().readline, intake))
-    with pytest.raises(standalone.Problem) as theirs:
+    with pytest.raises(standalone.DeviceError) as theirs:
         list(standalone.arrivals(stdin(), lambda: 0.0))
     assert str(theirs.value) == str(ours.value)
 

@@ -15,7 +15,7 @@ from crowdml.device.sources.mqtt.topic import _SampleReader
 from crowdml.errors import DoubtfulRows
 from crowdml.protocol import Features
 from tests.device.fakes import MemoryTransport, join
-from tests.support.servers import make_directed, make_task
+from tests.support.servers import make_direction_task, make_task
 
 ROOM: dict[str, Any] = {
     "count": 2, "names": ["light", "warmth"], "center": [300.0, 21.0], "scale": [250.0, 3.0],
@@ -54,7 +54,7 @@ def test_both_devices_doubt_the_same_rows(
         k: tuple(v) if isinstance(v, list) else v for k, v in constants.items()
     }
     here = doubt_about(Features(**given), 2, rows) or ""
-    document = json.loads(make_directed().terms.text)
+    document = json.loads(make_direction_task().terms.text)
     document["features"] |= constants
     alone = standalone.doubt_about(standalone.Terms(json.dumps(document), "activity"), rows)
     assert said in here

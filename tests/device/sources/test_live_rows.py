@@ -44,7 +44,7 @@ from tests.device.fakes import MemoryTransport, join
 from tests.device.scripted_server import ScriptedServer, serving
 from tests.one_file_device.program import OneFileProgram
 from tests.support.brokers import broker_in
-from tests.support.servers import PATIENCE, make_directed, make_task
+from tests.support.servers import PATIENCE, make_direction_task, make_task
 
 MOMENTS = record(20, stretch=10)
 MESSAGES = [message.body for message in sensor_logger(MOMENTS)]
@@ -297,7 +297,7 @@ def text_of_termux() -> str:
 @pytest.fixture
 def server() -> Iterator[tuple[ScriptedServer, str]]:
     script = ScriptedServer()
-    script.memory = MemoryTransport(task_of(1.0, make_directed, collection__checkins=3))
+    script.memory = MemoryTransport(task_of(1.0, make_direction_task, collection__checkins=3))
     script.model = 200, {}, msgspec.json.encode(script.memory.checkout("t").checkout)
     with serving(script) as root:
         yield script, root
@@ -392,14 +392,14 @@ def test_the_one_file_device_looks_at_rows_of_earlier_runs(
             yield from text.splitlines(keepends=True)
 
     def sense(first: int, last: int, yes: bool = False) -> None:
-        device = standalone.Device(standalone.Memory(str(program.file)))
+        device = standalone.Device(standalone.DeviceStore(str(program.file)))
         device.set_label("Walking")
         device.sense(lines(first, last), 0.0, yes, clock=lambda: now[0])
 
     sense(0, 80)
     assert 0 < program.buffered < BATCH
     assert len(program.state["first"]) == program.buffered
-    with pytest.raises(standalone.Problem) as found:
+    with pytest.raises(standalone.DeviceError) as found:
         sense(80, 400)
     assert (str(found.value), found.value.kind) == (DOUBT, "rows")
     assert (program.buffered, program.state["first"]) == (0, [])

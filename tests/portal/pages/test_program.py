@@ -14,7 +14,7 @@ import pytest
 from crowdml.portal.pages.program import program_files, served_files
 from tests.docs.pages import ROOT
 from tests.one_file_device.program import PROGRAM, OneFileProgram, line
-from tests.support.servers import Portal, create, make_directed, make_task
+from tests.support.servers import Portal, create, make_direction_task, make_task
 
 SENSED: dict[str, Any] = {"features__sensor.kind": "motion"}
 NAME = "With nothing but Python"
@@ -26,7 +26,7 @@ def portal(
 ) -> Iterator[Portal]:
     portal = Portal(tmp_path_factory.mktemp("portal"), request.param)
     direction = make_task(privacy__mechanism="direction", privacy__epsilon=4.0)
-    bare = make_directed("bare", collection__checkins=1, **SENSED)
+    bare = make_direction_task("bare", collection__checkins=1, **SENSED)
     loud = make_task("loud", privacy__epsilon=100.0, **SENSED)
     create(portal.database, direction, make_task("noisy"), bare, loud)
     portal.start()

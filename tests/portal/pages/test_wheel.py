@@ -18,7 +18,7 @@ import pytest
 from crowdml.portal.pages.wheel import own_wheel, package_files
 from tests.docs.pages import ROOT
 from tests.docs.test_commands import KNOWN
-from tests.support.servers import Portal, create, make_directed, make_task
+from tests.support.servers import Portal, create, make_direction_task, make_task
 
 PIP = f"{sys.executable} -m pip install --quiet --no-deps --no-index --no-compile --target here"
 
@@ -29,7 +29,7 @@ def portal(
 ) -> Iterator[Portal]:
     portal = Portal(tmp_path_factory.mktemp("portal"), request.param)
     sensor = {"features__sensor.kind": "motion", "features__sensor.window": 8}
-    create(portal.database, make_task("noisy"), make_directed("sensed", **sensor))
+    create(portal.database, make_task("noisy"), make_direction_task("sensed", **sensor))
     portal.start()
     try:
         yield portal

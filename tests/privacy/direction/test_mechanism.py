@@ -37,7 +37,7 @@ from crowdml.privacy.choice import COIN
 from crowdml.privacy.direction import codebook
 from crowdml.privacy.direction.channel import FIELDS, PROBABILITY_STEPS
 from crowdml.types import Array
-from tests.privacy.seeded_chance import Pseudo
+from tests.privacy.seeded_chance import SeededChance
 
 TERMS = "5e" * 32
 EACH = Roles(evaluators=0.3, counters=0.3)
@@ -302,7 +302,7 @@ def test_nothing_is_clipped() -> None:
 
     made = mechanism()
     minibatch = Asked(np.ones(6), np.zeros(6), 5, 0, False, 3)
-    payload_of(made, minibatch, place(made), Pseudo())
+    payload_of(made, minibatch, place(made), SeededChance())
 
 
 # Events, roles and numbers
@@ -343,7 +343,7 @@ def test_the_event_decides_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None
     places = [place(made, role) for role in Role]
     monkeypatch.delattr(Roles, "role_of")
     for event, where in zip(events, places, strict=True):
-        payload = made.make_payload(samples(np.ones(6)), event, where, Pseudo())
+        payload = made.make_payload(samples(np.ones(6)), event, where, SeededChance())
         assert role_of(payload) is event.role
 
 
@@ -375,7 +375,7 @@ def test_the_role_does_not_depend_on_the_samples() -> None:
     for i in range(50):
         where = CheckinKey(TERMS, f"device-{i}", 1)
         for minibatch in (samples(np.zeros(6)), samples(np.full(6, 1e9), n=77, wrong=True)):
-            payload = payload_of(made, minibatch, where, Pseudo())
+            payload = payload_of(made, minibatch, where, SeededChance())
             fields = [name for name in FIELDS.values() if getattr(payload, name) is not None]
             assert fields == [FIELDS[made.roles.role_of(where)]]
             assert payload.number == 1
@@ -385,10 +385,10 @@ def test_no_more_checkins_than_agreed() -> None:
     made = mechanism(checkins=3)
     for n in (1, 2, 3):
         where = place(made, number=n)
-        made.check(payload_of(made, samples(np.ones(6)), where, Pseudo()), where)
+        made.check(payload_of(made, samples(np.ones(6)), where, SeededChance()), where)
     where = place(made, number=4)
     with pytest.raises(InvalidInput, match="must lie in 1 … 3, found 4"):
-        payload_of(made, samples(np.ones(6)), where, Pseudo())
+        payload_of(made, samples(np.ones(6)), where, SeededChance())
     with pytest.raises(Implausible, match="at most 3, found 4") as rejection:
         made.check(DirectionPayload(4, direction=0), where)
     assert rejection.value.kind == "too-many-checkins"
@@ -509,7 +509,7 @@ def test_what_a_reading_counts() -> None:
 
 def readings(made: DirectionMechanism, g: Array, n: int) -> Array:
     """Read the gradients of n devices that have this gradient, with a fixed seed."""
-    chance, found = Pseudo(), []
+    chance, found = SeededChance(), []
     for i in range(n):
         where = CheckinKey(TERMS, f"device-{i}", 1)
         payload = payload_of(made, samples(g), where, chance)

@@ -28,9 +28,9 @@ from crowdml.privacy import (
 )
 from crowdml.types import Array, Ints
 from tests.privacy import law as definition
-from tests.privacy.given_minibatch import Given
-from tests.privacy.recording_chance import Spy
-from tests.privacy.seeded_chance import Pseudo
+from tests.privacy.given_minibatch import GivenMinibatch
+from tests.privacy.recording_chance import RecordingChance
+from tests.privacy.seeded_chance import SeededChance
 
 SIZE = 6
 PLACE = CheckinKey("00" * 32, "ana", 1)
@@ -44,8 +44,8 @@ def mechanism(law: Law, levels: NoiseLevels = LEVELS, **more: Any) -> NoiseMecha
     return NoiseMechanism(law, levels, **fields)
 
 
-def samples(n: int = 20, g: Array | None = None, w: Array | None = None) -> Given:
-    return Given(
+def samples(n: int = 20, g: Array | None = None, w: Array | None = None) -> GivenMinibatch:
+    return GivenMinibatch(
         g=np.linspace(-0.5, 0.5, SIZE) if g is None else g,
         n_samples=n,
         w=np.zeros(SIZE) if w is None else w,
@@ -53,7 +53,7 @@ def samples(n: int = 20, g: Array | None = None, w: Array | None = None) -> Give
     )
 
 
-def payload_of(made: NoiseMechanism, given: Given, chance: Chance) -> NoisePayload:
+def payload_of(made: NoiseMechanism, given: GivenMinibatch, chance: Chance) -> NoisePayload:
     return made.make_payload(given, made.event(given.n_samples, PLACE), PLACE, chance)
 
 
@@ -75,7 +75,7 @@ def steps(law: Law, n_training: int, grid: int, size: int = SIZE) -> int:
 @pytest.mark.parametrize("n", [1, 16, 20, 57])
 def test_scale_of_the_noise(law: Law, n: int, heldout: float) -> None:
     """Check for Δ/ε or Δ/√(2ρ), with n the number of samples really behind the gradient."""
-    spy, made = Spy(), mechanism(law, heldout=heldout)
+    spy, made = RecordingChance(), mechanism(law, heldout=heldout)
     out = payload_of(made, samples(n), spy)
     n_training = n - int(heldout * n)
     gradient = steps(law, n_training, out.grid)
@@ -93,7 +93,7 @@ def test_scale_of_the_noise(law: Law, n: int, heldout: float) -> None:
 @LAW
 def test_each_gradient_is_clipped_in_the_norm_of_the_law(law: Law) -> None:
     given = samples()
-    payload_of(mechanism(law), given, Spy())
+    payload_of(mechanism(law), given, RecordingChance())
     ((rows, clip, norm),) = given.asked
     assert rows.all()
     assert (clip, norm) == (2.0, {"laplace": 1, "gaussian": 2}[law.name])
@@ -102,7 +102,7 @@ def test_each_gradient_is_clipped_in_the_norm_of_the_law(law: Law) -> None:
 @LAW
 def test_heldout_samples(law: Law) -> None:
     """Check that randomly held-out samples count errors and do not train."""
-    spy, given, made = Spy(), samples(20), mechanism(law, heldout=0.25)
+    spy, given, made = RecordingChance(), samples(20), mechanism(law, heldout=0.25)
     given.wrong = np.arange(20) % 2 == 0
     out = payload_of(made, given, spy)
     ((rows, _, _),) = given.asked
@@ -116,7 +116,7 @@ def test_heldout_samples(law: Law) -> None:
 @LAW
 @pytest.mark.parametrize("n", [1, 20, 57])
 def test_noise_falls_on_the_rounded_secret(law: Law, n: int) -> None:
-    spy, made = Spy(), mechanism(law, regularization=0.01, radius=50.0)
+    spy, made = RecordingChance(), mechanism(law, regularization=0.01, radius=50.0)
     given = samples(n, w=np.full(SIZE, 5.0))
     out = payload_of(made, given, spy)
     rounded = np.rint(given.g * 2.0**-out.grid)
@@ -135,7 +135,7 @@ def test_nothing_random_touches_the_decay(law: Law) -> None:
     """
     made = mechanism(law, regularization=0.25, radius=4.0)
     w = np.array([1.0, -2.0, 0.5, 0.0, 3.0, -1.0])
-    plain, decayed = (payload_of(made, samples(w=at), Pseudo()) for at in (0 * w, w))
+    plain, decayed = (payload_of(made, samples(w=at), SeededChance()) for at in (0 * w, w))
     difference = (integers(decayed) - integers(plain)) * 2.0**plain.grid
     assert difference.tolist() == (0.25 * w).tolist()
 
@@ -147,7 +147,7 @@ def test_decay_stays_within_the_radius(law: Law, far: float, decay: float) -> No
     """Check that λw is cut to λR without overflow, because a server may send any w."""
     made = mechanism(law, regularization=decay, radius=4.0)
     w = far * np.array([1.0, -1.0, 1.0, -1.0, 0.0, 1.0])
-    plain, decayed = (payload_of(made, samples(w=at), Spy()) for at in (0 * w, w))
+    plain, decayed = (payload_of(made, samples(w=at), RecordingChance()) for at in (0 * w, w))
     assert decayed.grid == plain.grid
     most = round(decay * 4.0 * 2.0**-plain.grid)
     moved = integers(decayed) - integers(plain)
@@ -158,13 +158,15 @@ def test_decay_stays_within_the_radius(law: Law, far: float, decay: float) -> No
 @LAW
 def test_no_decay_without_regularization(law: Law) -> None:
     far = np.full(SIZE, 1e308)
-    plain, same = (payload_of(mechanism(law), samples(w=w), Spy()) for w in (0 * far, far))
+    plain, same = (
+        payload_of(mechanism(law), samples(w=w), RecordingChance()) for w in (0 * far, far)
+    )
     assert same.gradient == plain.gradient
 
 
 @LAW
 def test_infinite_levels_add_no_noise(law: Law) -> None:
-    spy, made = Spy(), mechanism(law, NoiseLevels(math.inf, math.inf, math.inf))
+    spy, made = RecordingChance(), mechanism(law, NoiseLevels(math.inf, math.inf, math.inf))
     given = samples()
     out = payload_of(made, given, spy)
     assert spy.asked == 0
@@ -178,7 +180,7 @@ def test_infinite_levels_add_no_noise(law: Law) -> None:
 
 @LAW
 def test_a_real_target_has_no_labels(law: Law) -> None:
-    spy, made = Spy(), mechanism(law, LEVELS._replace(labels=0.0), n_classes=0)
+    spy, made = RecordingChance(), mechanism(law, LEVELS._replace(labels=0.0), n_classes=0)
     given = samples()
     given.labels = np.zeros(0, dtype=np.int64)
     out = payload_of(made, given, spy)
@@ -192,7 +194,7 @@ def test_a_real_target_has_no_labels(law: Law) -> None:
 @LAW
 @pytest.mark.parametrize("noise", [2**40, -(2**40)])
 def test_extreme_noise_stays_in_int32(law: Law, noise: int) -> None:
-    class Extreme(Spy):
+    class Extreme(RecordingChance):
         def _add(self, law: str, values: Ints, scale: float) -> Ints:
             return np.asarray(values + noise)
 
@@ -258,7 +260,7 @@ def test_an_event_of_another_checkin_is_rejected(law: Law) -> None:
     """
     made = mechanism(law)
     for other in others(law):
-        spy = Spy()
+        spy = RecordingChance()
         with pytest.raises(InvalidInput, match="an event must be the check-in's own"):
             made.make_payload(samples(), other, PLACE, spy)  # type: ignore[arg-type]
         assert spy.asked == 0
@@ -280,7 +282,7 @@ def test_an_event_of_another_checkin_is_rejected(law: Law) -> None:
 )
 def test_rejects_an_unclipped_average(law: Law, g: Array) -> None:
     """Check that a rejected average requests no noise, so nothing is charged or sent."""
-    spy = Spy()
+    spy = RecordingChance()
     sentence = f"6 numbers with an L{law.norm} norm of at most 2, found"
     with pytest.raises(InvalidInput, match=sentence):
         payload_of(mechanism(law), samples(g=g), spy)
@@ -290,9 +292,9 @@ def test_rejects_an_unclipped_average(law: Law, g: Array) -> None:
 def test_the_norm_of_the_average_is_the_laws() -> None:
     """Check six halves, which have a length of 3 in L1, and of 1.2 in L2."""
     g = np.full(SIZE, 0.5)
-    payload_of(mechanism(GAUSSIAN), samples(g=g), Spy())
+    payload_of(mechanism(GAUSSIAN), samples(g=g), RecordingChance())
     with pytest.raises(InvalidInput, match="found 6 with 3"):
-        payload_of(mechanism(LAPLACE), samples(g=g), Spy())
+        payload_of(mechanism(LAPLACE), samples(g=g), RecordingChance())
 
 
 @LAW
@@ -334,7 +336,7 @@ def test_levels_at_the_ends(law: Law, level: float) -> None:
     The noise comes from a seeded generator.
     """
     made = mechanism(law, NoiseLevels(level, level, level))
-    out = payload_of(made, samples(), Pseudo())
+    out = payload_of(made, samples(), SeededChance())
     assert msgspec.json.decode(msgspec.json.encode(out), type=NoisePayload) == out
     made.check(out, PLACE)
     assert max(made.plausible_gradient(20), *made.plausible_excess) <= 2**31 - 1
@@ -351,7 +353,7 @@ def test_honest_gradient_is_plausible(law: Law, level: float, n: int, decay: flo
     It has all of S in one number and λR on top.
     """
     made = mechanism(law, LEVELS._replace(gradient=level), regularization=decay, radius=100.0)
-    spy, one = Spy(), np.eye(SIZE)[0]
+    spy, one = RecordingChance(), np.eye(SIZE)[0]
     extreme = payload_of(made, samples(n, g=2.0 * one, w=100.0 * one), spy)
     room = made.plausible_gradient(n) - int(integers(extreme).max())
     scale = spy.scales[0]
@@ -428,7 +430,7 @@ def test_rejects_the_implausible(
 @pytest.mark.parametrize("heldout", [4, 6])
 def test_another_number_of_heldout_samples(law: Law, heldout: int) -> None:
     made = mechanism(law, heldout=0.25)
-    other = msgspec.structs.replace(payload_of(made, samples(), Pseudo()), heldout=heldout)
+    other = msgspec.structs.replace(payload_of(made, samples(), SeededChance()), heldout=heldout)
     with pytest.raises(Implausible, match=f"heldout must be 5 of 20 samples, found {heldout}"):
         made.check(other, PLACE)
 
@@ -456,7 +458,7 @@ def test_one_beyond_the_bound_is_rejected(law: Law) -> None:
 def test_reading(law: Law, heldout: float, evaluated: int) -> None:
     made = mechanism(law, heldout=heldout)
     given = samples()
-    estimates = made.read(payload_of(made, given, Spy()), PLACE)
+    estimates = made.read(payload_of(made, given, RecordingChance()), PLACE)
     assert estimates.g is not None
     assert np.abs(estimates.g - given.g).max() <= 2.0 ** (made.grid(20 - int(20 * heldout)) - 1)
     assert (estimates.evaluated, estimates.errors) == (evaluated, 3)
@@ -470,7 +472,7 @@ def test_what_is_known_of_the_noise_beforehand(law: Law) -> None:
 
     The levels are chosen so that variance and deviation differ.
     """
-    made, spy = mechanism(law, batch=20), Spy()
+    made, spy = mechanism(law, batch=20), RecordingChance()
     out = payload_of(made, samples(20), spy)
     variances = [law.variance(scale) for scale in spy.scales]
     assert made.noise_energy == pytest.approx(SIZE * variances[0] * 4.0**out.grid)
@@ -486,7 +488,7 @@ def test_the_ends_of_what_is_plausible(law: Law, n: int) -> None:
     Counts are cut to what is possible.
     """
     made = mechanism(law, batch=6, buffer=20, heldout=0.5)
-    honest = payload_of(made, samples(n), Pseudo())
+    honest = payload_of(made, samples(n), SeededChance())
     made.check(honest, PLACE)
     for errors, counted in ((-3, 0), (0, 0), (2, 2), (n // 2, n // 2), (n, n // 2)):
         estimates = made.read(msgspec.structs.replace(honest, errors=errors), PLACE)

@@ -5,8 +5,8 @@ import pytest
 
 from crowdml.privacy import GAUSSIAN, LAPLACE, CheckinKey, Law, Loss, NoiseLevels, NoiseMechanism
 from crowdml.privacy.shown.payload import WatchedMinibatch
-from tests.privacy.given_minibatch import Given
-from tests.privacy.seeded_chance import Pseudo
+from tests.privacy.given_minibatch import GivenMinibatch
+from tests.privacy.seeded_chance import SeededChance
 
 PLACE = CheckinKey("00" * 32, "ana", 1)
 LAW = pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN], ids=lambda law: law.name)
@@ -41,8 +41,8 @@ def test_the_hills_of_another_epsilon(law: Law) -> None:
 def test_odds_follow_the_law(law: Law) -> None:
     """Compare with log P/P′ of every part, summed over its numbers by the definition of the law."""
     made = mechanism(law)
-    one = Given(np.array([0.5, -0.25]), w=np.array([0.5, 0.25]))
-    two = Given(
+    one = GivenMinibatch(np.array([0.5, -0.25]), w=np.array([0.5, 0.25]))
+    two = GivenMinibatch(
         np.array([0.25, 0.5]),
         wrong=np.arange(20) < 5,
         w=one.w,
@@ -50,7 +50,8 @@ def test_odds_follow_the_law(law: Law) -> None:
     )
     event = made.event(20)
     sent = [
-        made.make_payload(side, event, PLACE, Pseudo(seed)) for seed, side in ((1, one), (2, two))
+        made.make_payload(side, event, PLACE, SeededChance(seed))
+        for seed, side in ((1, one), (2, two))
     ]
     log_ratios = made.log_ratios(sent, [one, two], PLACE)
     step, parts = 2.0 ** made.grid(20), {"gradient": [0, 1], "errors": [2], "labels": [3, 4, 5]}
@@ -85,8 +86,8 @@ def test_odds_follow_the_law(law: Law) -> None:
 @pytest.mark.parametrize("heldout", [0.0, 0.25])
 def test_an_example_shows_six_numbers_of_each_kind(heldout: float) -> None:
     made = mechanism(LAPLACE, size=8, heldout=heldout)
-    watched = WatchedMinibatch(Given(np.arange(8) / 32, w=np.zeros(8)))
-    payload = made.make_payload(watched, made.event(20), PLACE, Pseudo())
+    watched = WatchedMinibatch(GivenMinibatch(np.arange(8) / 32, w=np.zeros(8)))
+    payload = made.make_payload(watched, made.event(20), PLACE, SeededChance())
     shown = made.show(payload, watched, PLACE, ["a", "b", "c"])
     ((training, _),) = watched.asked
     evaluated = ~training if heldout else training
@@ -104,8 +105,8 @@ def test_an_example_shows_six_numbers_of_each_kind(heldout: float) -> None:
 def test_an_example_that_shows_everything() -> None:
     made, watched = (
         mechanism(LAPLACE),
-        WatchedMinibatch(Given(np.array([0.5, 0.25]), w=np.zeros(2))),
+        WatchedMinibatch(GivenMinibatch(np.array([0.5, 0.25]), w=np.zeros(2))),
     )
-    payload = made.make_payload(watched, made.event(20), PLACE, Pseudo())
+    payload = made.make_payload(watched, made.event(20), PLACE, SeededChance())
     shown = made.show(payload, watched, PLACE, ["a", "b", "c"])
     assert (len(shown.rows), shown.more) == (2 + 1 + 3, 0)

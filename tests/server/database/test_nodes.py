@@ -13,9 +13,9 @@ from crowdml.server.database.log import DROPPED_PAYLOAD
 from crowdml.server.log.decision import Arrival
 from crowdml.server.log.learner import Learner
 from tests.server.learners import arrivals, assert_same, changed, enlist, replayed
-from tests.support.servers import make_directed, make_task
+from tests.support.servers import make_direction_task, make_task
 
-TASKS = {"laplace": make_task(), "direction": make_directed(collection__checkins=30)}
+TASKS = {"laplace": make_task(), "direction": make_direction_task(collection__checkins=30)}
 
 
 class Node:

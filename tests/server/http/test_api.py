@@ -26,15 +26,15 @@ from crowdml.server.http.routes import create_app
 from crowdml.server.log.fold import Fold
 from tests.support.servers import (
     PATIENCE,
-    Process,
+    FaultyServer,
+    HttpClient,
     Start,
-    Wire,
     checkin,
-    directed,
+    direction_checkin,
     enrol,
     enrolled,
     eventually,
-    make_directed,
+    make_direction_task,
     make_task,
     problem_kind,
     recompute,
@@ -46,12 +46,14 @@ MODEL = "/v1/tasks/activity/model"
 EXPORT = "/v1/tasks/activity/export"
 
 
-def send_all(server: Process, bodies: list[bytes], token: str, threads: int = 8) -> list[Any]:
+def send_all(server: FaultyServer, bodies: list[bytes], token: str, threads: int = 8) -> list[Any]:
     """Send many check-ins at once, so that they share commits."""
     return send_each(server, [(body, token) for body in bodies], threads)
 
 
-def send_each(server: Process, messages: list[tuple[bytes, str]], threads: int = 8) -> list[Any]:
+def send_each(
+    server: FaultyServer, messages: list[tuple[bytes, str]], threads: int = 8
+) -> list[Any]:
     """Send many check-ins at once, each with its own token."""
 
     def send(part: list[tuple[bytes, str]]) -> list[Any]:
@@ -63,17 +65,17 @@ def send_each(server: Process, messages: list[tuple[bytes, str]], threads: int =
         return [reply for part in parts for reply in part]
 
 
-def of_people(task: Task, wire: Wire, people: int, checkins: int) -> list[tuple[bytes, str]]:
+def of_people(task: Task, wire: HttpClient, people: int, checkins: int) -> list[tuple[bytes, str]]:
     """Make `checkins` check-ins of each of `people` people, with their tokens."""
     joined = [enrolled(wire) for _ in range(people)]
     return [
-        (directed(task, person["device"], number, seed=number), person["token"])
+        (direction_checkin(task, person["device"], number, seed=number), person["token"])
         for number in range(1, checkins + 1)
         for person in joined
     ]
 
 
-def exported(wire: Wire) -> dict[str, Any]:
+def exported(wire: HttpClient) -> dict[str, Any]:
     document: dict[str, Any] = wire.get(f"{EXPORT}?format=json").json()
     return document
 
@@ -82,7 +84,10 @@ def exported(wire: Wire) -> dict[str, Any]:
 
 
 def same_fold(
-    server: Process, document: dict[str, Any], statistics: dict[str, Any], checkout: dict[str, Any]
+    server: FaultyServer,
+    document: dict[str, Any],
+    statistics: dict[str, Any],
+    checkout: dict[str, Any],
 ) -> Fold:
     """Check that the server exports, shows and sends the fold of the log; return the fold."""
     fold = recompute(server.database)
@@ -112,7 +117,7 @@ def test_the_live_model_is_the_fold_of_the_log(start: Start) -> None:
 
 
 def test_the_live_model_of_people_is_the_fold_of_the_log(start: Start) -> None:
-    task = make_directed(optimizer__c=None, collection__evaluators=0.3)
+    task = make_direction_task(optimizer__c=None, collection__evaluators=0.3)
     server = start(task, snapshot_every=7)
     with server.connected() as wire:
         messages = of_people(task, wire, people=6, checkins=10)
@@ -136,7 +141,7 @@ def test_the_live_model_of_people_is_the_fold_of_the_log(start: Start) -> None:
         assert wire.get(STATS).json().items() >= statistics.items()
 
 
-def test_an_unchanged_model_is_not_sent_again(server: Process, wire: Wire) -> None:
+def test_an_unchanged_model_is_not_sent_again(server: FaultyServer, wire: HttpClient) -> None:
     task = make_task()
     token = enrol(wire)
     first = wire.get(MODEL, token)
@@ -151,7 +156,7 @@ def test_an_unchanged_model_is_not_sent_again(server: Process, wire: Wire) -> No
     assert changed.json()["version"] > first.json()["version"]
 
 
-def test_exports_over_http(wire: Wire) -> None:
+def test_exports_over_http(wire: HttpClient) -> None:
     token = enrol(wire)
     assert wire.call("POST", CHECKINS, checkin(make_task()), token).status == 200
     with np.load(io.BytesIO(wire.get(f"{EXPORT}?format=npz").body), allow_pickle=False) as archive:
@@ -186,7 +191,7 @@ def test_concurrent_numbers_are_applied_exactly_once(start: Start) -> None:
 
     Each device sends one number after the other.
     """
-    task = make_directed()
+    task = make_direction_task()
     server = start(task, largest_batch=16)
     with server.connected() as wire:
         messages = of_people(task, wire, people=8, checkins=10)
@@ -390,7 +395,7 @@ def test_no_more_listen_at_once_than_may(start: Start) -> None:
         assert eventually(lambda: listening(server) == 0)
 
 
-def listening(server: Process) -> int:
+def listening(server: FaultyServer) -> int:
     with server.connected() as wire:
         page = wire.get("/metrics").body.decode()
     (found,) = re.findall(r"^crowdml_listeners\S* (\d+)", page, re.MULTILINE)
@@ -457,7 +462,7 @@ def test_no_token_no_address_and_no_sample_is_kept_or_shown(start: Start) -> Non
 
 
 @pytest.mark.parametrize("path", ["/v1/tasks", "/v1/tasks/activity", STATS, "/metrics"])
-def test_public_pages_name_no_device(wire: Wire, path: str) -> None:
+def test_public_pages_name_no_device(wire: HttpClient, path: str) -> None:
     token = enrol(wire)
     page = wire.get(path).body
     assert token.encode() not in page

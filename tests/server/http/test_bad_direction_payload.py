@@ -10,7 +10,7 @@ from crowdml.privacy import CheckinKey, Role
 from crowdml.protocol import terms_hash
 from tests.server.rejected_requests import MISSING, OUT_OF_RANGE, WRONG_TYPES, Bench, joined
 from tests.support.checkins import DirectionCheckin
-from tests.support.servers import checkin, directed, enrolled, make_directed
+from tests.support.servers import checkin, direction_checkin, enrolled, make_direction_task
 
 DIRECTED_TYPES: dict[str, list[Any]] = WRONG_TYPES | {
     "number": [MISSING, None, "1", 1.5, 1.0, True, [1]],
@@ -42,12 +42,12 @@ class Person:
 
     def body(self, number: int, /, **changes: Any) -> bytes:
         """Return a check-in of this number with some fields changed, as JSON."""
-        document = json.loads(directed(PEOPLE, self.name, number)) | changes
+        document = json.loads(direction_checkin(PEOPLE, self.name, number)) | changes
         kept = {name: value for name, value in document.items() if value is not MISSING}
         return json.dumps(kept).encode()
 
 
-PEOPLE = make_directed("people", collection__evaluators=0.3, collection__counters=0.3)
+PEOPLE = make_direction_task("people", collection__evaluators=0.3, collection__counters=0.3)
 ROLES = PEOPLE.terms.collection.roles
 
 
@@ -123,7 +123,7 @@ def test_a_directed_value_that_breaks_the_terms(
 
 def test_an_evaluation_of_numbers_has_two_values(bench: Bench) -> None:
     """Check evaluations of a task without labels, where no check-in has the role of counting."""
-    task = make_directed("numbers", model__kind="ridge", target__labels=None)
+    task = make_direction_task("numbers", model__kind="ridge", target__labels=None)
     roles = task.terms.collection.roles
     assert roles.counters == 0
     while True:
@@ -136,7 +136,7 @@ def test_an_evaluation_of_numbers_has_two_values(bench: Bench) -> None:
         ({"wrong": 2}, 422),
         ({"wrong": 1}, 200),
     ):
-        body = directed(task, joined["device"], **changes)
+        body = direction_checkin(task, joined["device"], **changes)
         assert bench.check_in(body, "numbers", joined["token"]).status == status
 
 

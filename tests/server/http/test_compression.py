@@ -7,17 +7,17 @@ import brotli
 import pytest
 
 from crowdml.server.content_coding import best_coding
-from tests.support.servers import Reply, Wire, enrol
+from tests.support.servers import HttpClient, Reply, enrol
 
 DECODE = {"br": brotli.decompress, "gzip": gzip.decompress, "": lambda body: body}
 
 
-def get(wire: Wire, path: str, coding: str, token: str | None = None) -> Reply:
+def get(wire: HttpClient, path: str, coding: str, token: str | None = None) -> Reply:
     return wire.call("GET", path, token=token, headers={"Accept-Encoding": coding})
 
 
 @pytest.mark.parametrize("coding", ["br", "gzip", ""])
-def test_the_model_in_any_coding(wire: Wire, coding: str) -> None:
+def test_the_model_in_any_coding(wire: HttpClient, coding: str) -> None:
     token = enrol(wire, "other")
     reply = get(wire, "/v1/tasks/other/model", coding, token)
     assert reply.headers.get("content-encoding", "") == coding
@@ -31,7 +31,7 @@ def test_the_model_in_any_coding(wire: Wire, coding: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/v1/tasks", "/v1/openapi.json", "/v1/tasks/other"])
-def test_lists_and_documents(wire: Wire, path: str) -> None:
+def test_lists_and_documents(wire: HttpClient, path: str) -> None:
     plain = get(wire, path, "identity")
     assert "content-encoding" not in plain.headers
     for coding, decode in DECODE.items():
@@ -43,12 +43,12 @@ def test_lists_and_documents(wire: Wire, path: str) -> None:
             assert len(reply.body) < len(plain.body) / 2
 
 
-def test_small_and_rejected_answers_stay_uncompressed(wire: Wire) -> None:
+def test_small_and_rejected_answers_stay_uncompressed(wire: HttpClient) -> None:
     for path in ("/healthz", "/v1/tasks/unknown"):
         assert "content-encoding" not in get(wire, path, "br, gzip").headers
 
 
-def test_events_come_one_by_one(wire: Wire) -> None:
+def test_events_come_one_by_one(wire: HttpClient) -> None:
     wire._connection.request("GET", "/v1/tasks/still/events", headers={"Accept-Encoding": "br"})
     response = wire._connection.getresponse()
     assert response.getheader("content-encoding") is None

@@ -11,9 +11,9 @@ from crowdml.protocol import CheckinAnswer, Task
 from crowdml.server import Store
 from crowdml.server.log.learner import Learner
 from tests.server.learners import arrivals, assert_same, enlist, replayed
-from tests.support.servers import PATIENCE, Process, Start, make_directed, problem_kind
+from tests.support.servers import PATIENCE, FaultyServer, Start, make_direction_task, problem_kind
 
-TASK = make_directed(optimizer__c=None, stop__updates=1000)
+TASK = make_direction_task(optimizer__c=None, stop__updates=1000)
 
 
 class Node:
@@ -113,7 +113,7 @@ def test_a_task_that_began_stays(nodes: tuple[Node, Node]) -> None:
 
 
 def test_a_running_server_follows(start: Start) -> None:
-    process: Process = start(TASK, make_directed("other"))
+    process: FaultyServer = start(TASK, make_direction_task("other"))
     with process.connected() as wire, process.store() as store:
         store.edit_task("activity", {"title": "Steps"})
         store.delete_task("other")
@@ -123,4 +123,4 @@ def test_a_running_server_follows(start: Start) -> None:
         assert problem_kind(gone) == "not-found"
         (view,) = wire.call("GET", "/v1/tasks").json()["tasks"]
         assert (view["name"], view["title"]) == ("activity", "Steps")
-        store.create_task(make_directed("other"))
+        store.create_task(make_direction_task("other"))

@@ -16,13 +16,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.servers import (
-    Process,
+    FaultyServer,
+    HttpClient,
     Reply,
-    Wire,
     checkin,
-    directed,
+    direction_checkin,
     enrolled,
-    make_directed,
+    make_direction_task,
     make_task,
 )
 
@@ -31,7 +31,7 @@ TASKS = {
     "activity": make_task("activity"),
     "heldout": make_task("heldout", collection__heldout=0.34),
 }
-PEOPLE = {"people": make_directed("people", collection__evaluators=0.5)}
+PEOPLE = {"people": make_direction_task("people", collection__evaluators=0.5)}
 HALF = settings(
     max_examples=FUZZED // 2, database=None, suppress_health_check=list(HealthCheck), deadline=None
 )
@@ -42,7 +42,7 @@ STREAM = "/v1/tasks/{task}/events"
 class Devices:
     """Keep enrolled devices, and enrol new ones when the fuzzer made one leave."""
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: HttpClient) -> None:
         self._wire = wire
         self._known: dict[str, dict[str, str]] = {}
         self.statuses: Counter[int] = Counter()
@@ -66,12 +66,12 @@ class Devices:
 
 
 @pytest.fixture(scope="module")
-def schema(server: Process) -> Any:
+def schema(server: FaultyServer) -> Any:
     with server.connected() as wire:
         return schemathesis.openapi.from_dict(wire.get("/v1/openapi.json").json())
 
 
-def test_what_the_document_allows_and_does_not(schema: Any, server: Process) -> None:
+def test_what_the_document_allows_and_does_not(schema: Any, server: FaultyServer) -> None:
     """Call every operation with parameters and bodies that match its schema, and with others."""
     operations = [found.ok() for found in schema.get_all_operations()]
     cases = st.one_of([each.as_strategy() for each in operations if each.path != STREAM])
@@ -101,7 +101,7 @@ anything = st.recursive(
 )
 
 
-def test_checkins_that_are_almost_right(server: Process) -> None:
+def test_checkins_that_are_almost_right(server: FaultyServer) -> None:
     """Send valid check-ins in which some field, some byte or nothing was changed."""
     with server.connected() as wire:
         devices = Devices(wire)
@@ -136,5 +136,5 @@ def _valid(task: str, devices: Devices, data: st.DataObject) -> bytes:
     seed = data.draw(st.integers(0, 100))
     if task in PEOPLE:
         number = data.draw(st.integers(1, 10))
-        return directed(PEOPLE[task], devices.of(task)["device"], number, seed)
+        return direction_checkin(PEOPLE[task], devices.of(task)["device"], number, seed)
     return checkin(TASKS[task], seed)

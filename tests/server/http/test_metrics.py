@@ -17,8 +17,8 @@ from crowdml.server.http.metrics import FAMILIES, metrics
 from crowdml.server.http.metrics_access import may_read_metrics
 from tests.server.metrics_of_nodes import Series, nodes, scrape, total
 from tests.support.servers import (
+    HttpClient,
     Start,
-    Wire,
     checkin,
     enrol,
     enrolled,
@@ -32,7 +32,7 @@ TASK = make_task()
 
 
 @pytest.fixture
-def pair(database: str, tmp_path: Path) -> Iterator[list[Wire]]:
+def pair(database: str, tmp_path: Path) -> Iterator[list[HttpClient]]:
     """Open a connection to each of two nodes."""
     with (
         nodes(tmp_path, database) as (first, second),
@@ -42,12 +42,12 @@ def pair(database: str, tmp_path: Path) -> Iterator[list[Wire]]:
         yield [one, other]
 
 
-def send(wire: Wire, token: str, seeds: range) -> None:
+def send(wire: HttpClient, token: str, seeds: range) -> None:
     for seed in seeds:
         assert wire.call("POST", CHECKINS, checkin(TASK, seed), token).status == 200
 
 
-def wait_for(wire: Wire, done: Callable[[Series], bool]) -> Series:
+def wait_for(wire: HttpClient, done: Callable[[Series], bool]) -> Series:
     """Scrape until `done` holds.
 
     Each node writes its counts a moment later, and reads the counts of others when it looks.
@@ -56,7 +56,7 @@ def wait_for(wire: Wire, done: Callable[[Series], bool]) -> Series:
     return scrape(wire)
 
 
-def test_every_node_shows_all(pair: list[Wire]) -> None:
+def test_every_node_shows_all(pair: list[HttpClient]) -> None:
     one, other = pair
     token = enrol(one)
     send(one, token, range(3))
@@ -117,7 +117,7 @@ def test_the_text_is_as_prometheus_wants_it(start: Start) -> None:
         assert all(line.startswith(family) for line in block.splitlines()[2:])
 
 
-def test_counters_never_go_back(pair: list[Wire], database: str) -> None:
+def test_counters_never_go_back(pair: list[HttpClient], database: str) -> None:
     """Check counters for any distribution of scrapes and check-ins.
 
     A counter that decreases looks like a restart.
@@ -125,7 +125,7 @@ def test_counters_never_go_back(pair: list[Wire], database: str) -> None:
     token, last, ended = enrol(pair[0]), Series(), threading.Event()
 
     def keep_sending(port: int) -> None:
-        with closing(Wire(port)) as wire:
+        with closing(HttpClient(port)) as wire:
             while not ended.is_set():
                 wire.call("POST", CHECKINS, checkin(TASK), token)
 

@@ -10,13 +10,13 @@ from jsonschema import Draft202012Validator
 from crowdml import __version__
 from crowdml.protocol import openapi
 from tests.support.servers import (
-    Process,
+    FaultyServer,
+    HttpClient,
     Reply,
-    Wire,
     checkin,
-    directed,
+    direction_checkin,
     enrolled,
-    make_directed,
+    make_direction_task,
     make_task,
 )
 
@@ -50,7 +50,7 @@ class Contract:
 
 
 @pytest.fixture(scope="module")
-def contract(server: Process) -> Contract:
+def contract(server: FaultyServer) -> Contract:
     with server.connected() as wire:
         document = wire.get("/v1/openapi.json").json()
     assert document == msgspec.to_builtins(openapi(__version__)), (
@@ -59,7 +59,7 @@ def contract(server: Process) -> Contract:
     return Contract(document)
 
 
-def test_every_answer_is_as_described(contract: Contract, wire: Wire) -> None:
+def test_every_answer_is_as_described(contract: Contract, wire: HttpClient) -> None:
     judge = contract.judge
     task = make_task("still")
 
@@ -113,13 +113,16 @@ def test_every_answer_is_as_described(contract: Contract, wire: Wire) -> None:
     assert len(contract.seen) >= 20
 
 
-def test_answers_about_people_are_as_described(contract: Contract, wire: Wire) -> None:
-    task = make_directed("people", collection__evaluators=0.3, collection__counters=0.3)
+def test_answers_about_people_are_as_described(contract: Contract, wire: HttpClient) -> None:
+    task = make_direction_task("people", collection__evaluators=0.3, collection__counters=0.3)
     joined = enrolled(wire, "people")
     path = "/v1/tasks/{task}/checkins"
-    first = directed(task, joined["device"])
-    again, last = directed(task, joined["device"]), directed(task, joined["device"], number=11)
-    both = directed(task, joined["device"], number=2, direction=0, wrong=0)
+    first = direction_checkin(task, joined["device"])
+    again, last = (
+        direction_checkin(task, joined["device"]),
+        direction_checkin(task, joined["device"], number=11),
+    )
+    both = direction_checkin(task, joined["device"], number=2, direction=0, wrong=0)
     for body, status in ((first, 200), (first, 200), (again, 409), (last, 409), (both, 422)):
         address = path.replace("{task}", "people")
         reply = wire.call("POST", address, body, joined["token"])
@@ -130,7 +133,7 @@ def test_answers_about_people_are_as_described(contract: Contract, wire: Wire) -
     assert statistics.json()["samples"] is None
 
 
-def test_a_missing_task_is_as_described(contract: Contract, wire: Wire) -> None:
+def test_a_missing_task_is_as_described(contract: Contract, wire: HttpClient) -> None:
     for path, item in contract.document["paths"].items():
         for method in set(item) - {"parameters"}:
             if "{task}" in path:
@@ -155,8 +158,8 @@ def test_the_schema_rejects_what_the_server_rejects(contract: Contract) -> None:
 
 def test_the_schema_of_one_small_number(contract: Contract) -> None:
     validator = contract.validator({"$ref": "#/components/schemas/DirectionCheckin"})
-    all_train = make_directed(collection__evaluators=0.0, collection__counters=0.0)
-    message = json.loads(directed(all_train, "ana"))
+    all_train = make_direction_task(collection__evaluators=0.0, collection__counters=0.0)
+    message = json.loads(direction_checkin(all_train, "ana"))
     validator.validate(message)
     others = {k: v for k, v in message.items() if k != "direction"}
     for field in ("wrong", "answer"):
@@ -177,7 +180,8 @@ def test_a_check_in_is_of_one_kind(contract: Contract) -> None:
     content = contract.document["paths"]["/v1/tasks/{task}/checkins"]["post"]["requestBody"]
     validator = contract.validator(content["content"]["application/json"]["schema"])
     validator.validate(json.loads(checkin(make_task())))
-    validator.validate(json.loads(directed(make_directed(), "ana")))
+    validator.validate(json.loads(direction_checkin(make_direction_task(), "ana")))
     assert not validator.is_valid(
-        json.loads(checkin(make_task())) | json.loads(directed(make_directed(), "ana"))
+        json.loads(checkin(make_task()))
+        | json.loads(direction_checkin(make_direction_task(), "ana"))
     )

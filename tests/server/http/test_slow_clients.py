@@ -12,7 +12,7 @@ import pytest
 from crowdml.server import Settings
 from tests.support.servers import (
     PATIENCE,
-    Process,
+    FaultyServer,
     Start,
     checkin,
     create,
@@ -28,7 +28,7 @@ SLACK = 8.0
 
 @contextmanager
 def silent(
-    server: Process, n: int, said: bytes = b"", whence: str = "127.0.0.1"
+    server: FaultyServer, n: int, said: bytes = b"", whence: str = "127.0.0.1"
 ) -> Iterator[list[socket.socket]]:
     """Open `n` connections from an address of loopback, each of which sends only `said`."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -50,7 +50,7 @@ def silent(
         yield opened
 
 
-def answers_within(server: Process, seconds: float) -> bool:
+def answers_within(server: FaultyServer, seconds: float) -> bool:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:
@@ -123,7 +123,7 @@ def test_a_device_has_few_check_ins_at_once(start: Start) -> None:
 
 def test_few_files_are_enough(tmp_path: Path) -> None:
     """Check that a server that may open only 300 files does not run out of them."""
-    server = Process(tmp_path / "server", settings={"head_seconds": SECONDS})
+    server = FaultyServer(tmp_path / "server", settings={"head_seconds": SECONDS})
     server.folder.mkdir()
     create(server.database, make_task())
     before = resource.getrlimit(resource.RLIMIT_NOFILE)

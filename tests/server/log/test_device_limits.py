@@ -18,9 +18,9 @@ from crowdml.server.database.log_entry import LogEntry
 from crowdml.server.log.device_shares import COUNTED_SECONDS, DeviceShares
 from crowdml.server.log.fold import Fold
 from crowdml.simulation.datasets import load_activity
-from tests.privacy.seeded_chance import Pseudo
+from tests.privacy.seeded_chance import SeededChance
 from tests.server.learners import arrivals, assert_same, new_learner, reopened
-from tests.support.servers import make_directed, make_task
+from tests.support.servers import make_direction_task, make_task
 
 SENSED: dict[str, Any] = {
     "features__sensor.kind": "motion",
@@ -55,7 +55,9 @@ def test_the_pace_is_what_the_task_says() -> None:
 # The share of a device
 
 
-@pytest.mark.parametrize("make", [make_task, partial(make_directed, collection__checkins=100)])
+@pytest.mark.parametrize(
+    "make", [make_task, partial(make_direction_task, collection__checkins=100)]
+)
 def test_a_flood_of_one_device_waits_for_others(store: Store, make: Callable[..., Task]) -> None:
     task = make(enrolment__checkins_per_minute=None)
     learner = new_learner(store, task, n=101)
@@ -152,7 +154,7 @@ def test_a_device_that_lies_does_not_wreck_a_model(mechanism: str, lies: int) ->
     task = noisy_task(mechanism)
     made, model, fold = task.terms.mechanism(), task.terms.make_model(), Fold(task, "0" * 64)
     assert isinstance(made, NoiseMechanism)
-    rng, chance = np.random.default_rng(1), Pseudo(1)
+    rng, chance = np.random.default_rng(1), SeededChance(1)
     order = rng.permutation(len(DATA.y_train))[: 96 * 52].reshape(96, 52)
     when = set(np.linspace(20, 90, lies).astype(int).tolist())
     norms = np.linalg.norm(DATA.x_train, made.norm, axis=1, keepdims=True)

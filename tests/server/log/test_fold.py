@@ -12,7 +12,7 @@ from crowdml.protocol import Task, terms_hash
 from crowdml.server.log.active_devices import ActiveDevices
 from crowdml.server.log.fold import Fold
 from tests.server.learners import entry
-from tests.support.servers import make_directed, make_task
+from tests.support.servers import make_direction_task, make_task
 
 
 def test_the_fold_needs_no_database() -> None:
@@ -22,7 +22,7 @@ def test_the_fold_needs_no_database() -> None:
     assert ran.stdout == "False\n"
 
 
-@pytest.mark.parametrize("make", [make_task, make_directed])
+@pytest.mark.parametrize("make", [make_task, make_direction_task])
 @pytest.mark.parametrize("kind", ["sgd", "average-gradient"])
 def test_a_snapshot_is_as_large_for_the_last_of_many_as_for_the_first(
     make: Callable[..., Task], kind: str
@@ -41,7 +41,7 @@ def test_the_terms_that_devices_pinned_decide() -> None:
 
     Codebooks and roles depend on every byte.
     """
-    task = make_directed(collection__evaluators=0.0, collection__counters=0.0)
+    task = make_direction_task(collection__evaluators=0.0, collection__counters=0.0)
     learnt = []
     for text in (task.terms.text, task.terms.text + " "):
         fold = Fold(task, terms_hash(text))

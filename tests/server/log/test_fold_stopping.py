@@ -21,12 +21,12 @@ from crowdml.server.results.task_view import current_statistics
 from tests.server.known_crowds import miscounting, responding
 from tests.server.learners import arrivals, changed, new_learner, noisy, reopened
 from tests.support.checkins import DirectionCheckin
-from tests.support.servers import make_directed, make_task
+from tests.support.servers import make_direction_task, make_task
 
 # T_max
 
 
-@pytest.mark.parametrize("make", [make_task, make_directed])
+@pytest.mark.parametrize("make", [make_task, make_direction_task])
 @pytest.mark.parametrize("groups", [(20,), (4, 16), (5, 5, 5, 5), (6, 14)])
 def test_no_more_than_t_max_updates(
     store: Store, make: Callable[..., Task], groups: Sequence[int]
@@ -145,7 +145,7 @@ def evaluated(error: float, **changes: Any) -> Task:
         "privacy__epsilon": 4.0,
         "collection__evaluators": 0.9,
     }
-    return make_directed(stop__error=error, **(settings | changes))
+    return make_direction_task(stop__error=error, **(settings | changes))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -22,7 +22,7 @@ from crowdml.server.log.history import (
 )
 from crowdml.server.log.learner import Learner
 from tests.server.learners import enlist, entry, replayed
-from tests.support.servers import make_directed, make_task
+from tests.support.servers import make_direction_task, make_task
 
 
 def test_points_stay_few_and_even() -> None:
@@ -58,7 +58,7 @@ def test_points_match_the_log() -> None:
 def test_errors_describe_the_model_at_that_time() -> None:
     """Check that counted answers are not reports, and that later check-ins change nothing."""
     shares: dict[str, Any] = {"collection__evaluators": 0.7, "collection__counters": 0.2}
-    task = make_directed(collection__checkins=1000, privacy__epsilon=4000.0, **shares)
+    task = make_direction_task(collection__checkins=1000, privacy__epsilon=4000.0, **shares)
     fold, sha256 = Fold(task, terms_hash(task.terms.text)), terms_hash(task.terms.text)
     log = [entry(task, seq, device=seq % 40, number=1 + seq // 40) for seq in range(1, 401)]
     fold.apply(*log)
@@ -76,9 +76,9 @@ def test_errors_describe_the_model_at_that_time() -> None:
         assert point == (point.version, now.value, now.margin)
 
 
-@pytest.mark.parametrize("make", [make_task, make_directed])
+@pytest.mark.parametrize("make", [make_task, make_direction_task])
 def test_a_restart_changes_nothing(tmp_path: Path, make: Callable[..., Task]) -> None:
-    numbered = {"collection__checkins": 1000} if make is make_directed else {}
+    numbered = {"collection__checkins": 1000} if make is make_direction_task else {}
     task = make(**numbered)
     with closing(Store(f"sqlite:///{tmp_path / 'a.db'}")) as store:
         row = store.create_task(task)
@@ -117,7 +117,7 @@ def test_a_task_without_check_ins_has_no_course(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("damage", ["another format", "not an archive", "cut off"])
 def test_a_snapshot_that_cannot_be_read_costs_nothing(tmp_path: Path, damage: str) -> None:
-    task = make_directed(collection__checkins=100)
+    task = make_direction_task(collection__checkins=100)
     with closing(Store(f"sqlite:///{tmp_path / 'a.db'}")) as store:
         row = store.create_task(task)
         enlist(store, task)

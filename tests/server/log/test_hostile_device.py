@@ -18,7 +18,7 @@ from crowdml.server.log.decision import Arrival
 from crowdml.server.log.fold import Fold
 from crowdml.types import Array
 from tests.server.learners import message, new_learner
-from tests.support.servers import make_directed
+from tests.support.servers import make_direction_task
 
 LONGEST = 8**0.5
 """The largest length of a codeword, as a multiple of the root of the mean square.
@@ -40,7 +40,7 @@ def task_of(epsilon: float, **changes: Any) -> Task:
         "collection__checkins": 1,
         "features__count": 40,
     }
-    return make_directed(
+    return make_direction_task(
         **(settings | {"collection__evaluators": 0.0, "collection__counters": 0.0} | changes)
     )
 

@@ -29,7 +29,7 @@ from tests.server.learners import (
     reopened,
     replayed,
 )
-from tests.support.servers import make_directed, make_task
+from tests.support.servers import make_direction_task, make_task
 
 OPTIMIZERS: list[dict[str, Any]] = [
     {"optimizer__kind": "sgd", "optimizer__rate": "constant"},
@@ -39,7 +39,7 @@ OPTIMIZERS: list[dict[str, Any]] = [
     {"optimizer__kind": "sgd", "optimizer__c": None},
     {"optimizer__kind": "sgd", "optimizer__averaging": 3.0},
 ]
-MECHANISMS: list[Callable[..., Task]] = [make_task, make_directed]
+MECHANISMS: list[Callable[..., Task]] = [make_task, make_direction_task]
 
 
 # The log decides
@@ -84,7 +84,7 @@ def test_the_order_of_the_log_matters_and_its_grouping_does_not(
 
 def test_the_fold_reads_names_from_the_devices(store: Store) -> None:
     """Check that a codebook belongs to a device's name, which is stored in one place."""
-    task = make_directed(collection__evaluators=0.0, collection__counters=0.0)
+    task = make_direction_task(collection__evaluators=0.0, collection__counters=0.0)
     learner = new_learner(store, task)
     learner.ingest(arrivals(task, 6))
     row = store.task(task.name)

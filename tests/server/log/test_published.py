@@ -14,7 +14,7 @@ from crowdml.server.database.log_entry import LogEntry
 from crowdml.server.database.owner_settings import OwnerSettings
 from crowdml.server.log.fold import Fold
 from tests.server.learners import arrivals, changed, new_learner
-from tests.support.servers import Process, Start, checkin, enrol, make_task
+from tests.support.servers import FaultyServer, Start, checkin, enrol, make_task
 
 READERS = 2
 CHECKOUTS = 10_000
@@ -86,7 +86,7 @@ def test_no_check_out_is_of_two_versions(store: Store) -> None:
     assert wrong_pairs(set().union(*seen), Fold(task, terms_hash(task.terms.text)), log) == []
 
 
-def look(server: Process, token: str, seen: Seen, stop: threading.Event) -> None:
+def look(server: FaultyServer, token: str, seen: Seen, stop: threading.Event) -> None:
     with server.connected() as wire:
         while not stop.is_set():
             reply = wire.get("/v1/tasks/activity/model", token)

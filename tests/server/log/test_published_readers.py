@@ -16,14 +16,22 @@ from crowdml.server.log.fold import Fold
 from crowdml.server.log.history import MOST_MINUTES, MinuteCounts
 from crowdml.server.log.published import Published
 from tests.server.learners import arrivals, entry, new_learner
-from tests.support.servers import PATIENCE, Portal, checkin, create, enrol, make_directed, make_task
+from tests.support.servers import (
+    PATIENCE,
+    Portal,
+    checkin,
+    create,
+    enrol,
+    make_direction_task,
+    make_task,
+)
 
 API = "/v1/tasks/activity"
 ROLES: dict[str, Any] = {"collection__evaluators": 0.4, "collection__counters": 0.4}
 TASKS = {
     "averaged": make_task(optimizer__averaging=1.0),
     "adagrad": make_task(optimizer__kind="adagrad", optimizer__rate=None, optimizer__c=0.1),
-    "people": make_directed(collection__checkins=1000, **ROLES),
+    "people": make_direction_task(collection__checkins=1000, **ROLES),
 }
 
 

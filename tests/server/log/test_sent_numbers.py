@@ -27,14 +27,14 @@ from tests.server.learners import (
     replayed,
 )
 from tests.support.checkins import DirectionCheckin
-from tests.support.servers import make_directed, make_task
+from tests.support.servers import make_direction_task, make_task
 
 NEW_ID = "another-id-of-it"
 
 
 @pytest.fixture
 def task() -> Task:
-    return make_directed()
+    return make_direction_task()
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def test_a_device_cannot_skip_to_the_numbers_that_evaluate(store: Store) -> None
 
     A number that trains may follow a gap of any size.
     """
-    task = make_directed(collection__evaluators=0.4, collection__counters=0.1)
+    task = make_direction_task(collection__evaluators=0.4, collection__counters=0.1)
     learner = new_learner(store, task, n=60)
     tried = {"applied": 0, "wrong-number": 0}
     for device in store.devices(learner.id):
@@ -135,7 +135,7 @@ def test_a_device_cannot_skip_to_the_numbers_that_evaluate(store: Store) -> None
 
 def test_an_honest_device_continues_after_rejections(store: Store) -> None:
     """Lose each second check-in for good; the device must lose nothing else."""
-    task = make_directed(collection__evaluators=0.5, collection__counters=0.1)
+    task = make_direction_task(collection__evaluators=0.5, collection__counters=0.1)
     learner = new_learner(store, task, n=20)
     for device in store.devices(learner.id):
         odd = [Arrival(device, message(task, device.name, n, n)) for n in range(1, 11, 2)]

@@ -16,11 +16,11 @@ from crowdml.server.results.card import model_card
 from crowdml.server.results.export import learnt_model
 from tests.protocol.starts import make_start
 from tests.server.learners import arrivals, assert_same, new_learner, reopened, replayed
-from tests.support.servers import make_directed, make_task
+from tests.support.servers import make_direction_task, make_task
 
 MAKE: list[Callable[..., Task]] = [
     lambda **changes: make_task(start=make_start(), **changes),
-    lambda **changes: make_directed(start=make_start(norm=2), optimizer__c=None, **changes),
+    lambda **changes: make_direction_task(start=make_start(norm=2), optimizer__c=None, **changes),
     lambda **changes: make_task(start=make_start(), optimizer__kind="dual-averaging", **changes),
 ]
 

@@ -17,7 +17,7 @@ from crowdml.server.results.task_view import current_statistics
 from tests.server.known_crowds import responding
 from tests.server.learners import arrivals, changed, ingest_now, new_learner, reopened
 from tests.support.checkins import DirectionCheckin, NoiseCheckin
-from tests.support.servers import make_directed, make_task
+from tests.support.servers import make_direction_task, make_task
 
 SIX_SIGMA = 6 / TWO_SIDED_95
 """A margin times this factor misses the truth with probability 2e-9, by the normal law.
@@ -53,7 +53,7 @@ def test_totals_are_the_sums_of_the_log(store: Store) -> None:
 
 def people(**changes: Any) -> Task:
     settings: dict[str, Any] = {"collection__checkins": 1, "privacy__epsilon": 4.0}
-    return make_directed(**(settings | changes))
+    return make_direction_task(**(settings | changes))
 
 
 def covers(estimate: Estimate | None, truth: float) -> bool:

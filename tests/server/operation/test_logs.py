@@ -10,12 +10,12 @@ from crowdml.server import Store
 from crowdml.server.operation.logs import JsonFormatter, TextFormatter
 from crowdml.server.service.heartbeat import Heartbeat
 from tests.server.metrics_of_nodes import BEAT
-from tests.support.servers import Process, Start, checkin, enrolled, eventually, make_task
+from tests.support.servers import FaultyServer, Start, checkin, enrolled, eventually, make_task
 
 CHECKINS = "/v1/tasks/activity/checkins"
 
 
-def lines(server: Process) -> list[dict[str, str]]:
+def lines(server: FaultyServer) -> list[dict[str, str]]:
     return [json.loads(line) for line in server.output.splitlines()]
 
 

@@ -14,7 +14,7 @@ from crowdml.certificate import certificate_fingerprint, self_signed
 from crowdml.errors import InvalidInput
 from crowdml.server import BindAddress, Settings
 from crowdml.server.throttle import Throttle
-from tests.support.servers import PATIENCE, Process, Start, make_task
+from tests.support.servers import PATIENCE, FaultyServer, Start, make_task
 
 
 def test_the_certificate_is_made_once(start: Start) -> None:
@@ -100,7 +100,7 @@ def test_a_certificate_is_kept_beside_the_database() -> None:
 
 def test_two_servers_cannot_share_a_port(start: Start, tmp_path: Path) -> None:
     first = start(make_task())
-    second = Process(tmp_path, port=first.port)
+    second = FaultyServer(tmp_path, port=first.port)
     process = second.launch()
     try:
         assert process.wait(PATIENCE / 3) != 0

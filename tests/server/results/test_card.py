@@ -14,7 +14,7 @@ from crowdml.server.results.card import model_card
 from crowdml.server.results.task_view import current_statistics
 from tests.server.known_crowds import people
 from tests.server.learners import arrivals, ingest_now, new_learner
-from tests.support.servers import make_directed, make_task
+from tests.support.servers import make_direction_task, make_task
 
 NUMBER: dict[str, Any] = {
     "model__kind": "ridge", "model__clip": 1.0, "model__tolerance": 0.25, "target__labels": None
@@ -81,7 +81,7 @@ def test_what_a_hub_reads(store: Store) -> None:
 
 
 def test_what_people_read(store: Store) -> None:
-    task = make_directed(
+    task = make_direction_task(
         privacy__epsilon=300.0, collection__checkins=30, collection__evaluators=0.3
     )
     text = parts(model_card(learner_of(store, task, 300, devices=30)))[1]
@@ -112,7 +112,7 @@ def test_numbers_and_no_privacy(store: Store) -> None:
 def test_an_error_that_is_not_known(store: Store) -> None:
     """Check a card if nobody has counted errors, or too few for a band below the whole range."""
     for task in (
-        make_directed(collection__evaluators=0.0, collection__counters=0.0),
+        make_direction_task(collection__evaluators=0.0, collection__counters=0.0),
         make_task("noisy"),
     ):
         head, text = parts(model_card(learner_of(store, task)))

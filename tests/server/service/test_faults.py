@@ -5,9 +5,9 @@ import time
 from contextlib import closing
 
 from tests.support.servers import (
-    Process,
+    FaultyServer,
+    HttpClient,
     Start,
-    Wire,
     checkin,
     enrol,
     make_task,
@@ -18,14 +18,14 @@ from tests.support.servers import (
 CHECKINS = "/v1/tasks/activity/checkins"
 
 
-def seen(wire: Wire, token: str) -> tuple[object, bytes, bytes]:
+def seen(wire: HttpClient, token: str) -> tuple[object, bytes, bytes]:
     statistics = wire.get("/v1/tasks/activity/stats").json()
     del statistics["checkins_per_minute"]
     model = wire.get("/v1/tasks/activity/export?format=json").body
     return statistics, model, wire.get("/v1/tasks/activity/model", token).body
 
 
-def fail_and_see(server: Process, wire: Wire, token: str, body: bytes) -> None:
+def fail_and_see(server: FaultyServer, wire: HttpClient, token: str, body: bytes) -> None:
     before = seen(wire, token)
     server.fail_writes.touch()
     rejected = wire.call("POST", CHECKINS, body, token)
@@ -101,7 +101,7 @@ def head(token: str, body: bytes) -> bytes:
     ).encode()
 
 
-def send_and_hang_up(server: Process, data: bytes) -> None:
+def send_and_hang_up(server: FaultyServer, data: bytes) -> None:
     with closing(socket.create_connection(("127.0.0.1", server.port))) as plain:
         plain.sendall(data)
 

@@ -15,16 +15,24 @@ from crowdml.server import Store
 from crowdml.server.service.heartbeat import HUNG_SECONDS, Heartbeat, reason_of
 from tests.server.metrics_of_nodes import BEAT, nodes, scrape, total
 from tests.support.postgres import running_postgres
-from tests.support.servers import Start, Wire, checkin, enrol, eventually, make_task, problem_kind
+from tests.support.servers import (
+    HttpClient,
+    Start,
+    checkin,
+    enrol,
+    eventually,
+    make_task,
+    problem_kind,
+)
 
 CHECKINS = "/v1/tasks/activity/checkins"
 
 
-def await_ready(wire: Wire, ready: bool) -> None:
+def await_ready(wire: HttpClient, ready: bool) -> None:
     assert eventually(lambda: (wire.get("/readyz").status == 200) is ready)
 
 
-def see_failing(wire: Wire, reason: str) -> None:
+def see_failing(wire: HttpClient, reason: str) -> None:
     await_ready(wire, False)
     reply = wire.get("/readyz")
     assert (reply.status, problem_kind(reply)) == (503, "unavailable")

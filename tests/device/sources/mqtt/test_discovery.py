@@ -18,7 +18,7 @@ from crowdml.device.sources.mqtt.topic import feed_from_topic, session_name
 from crowdml.errors import Unreachable
 from tests.device.fakes import MemoryTransport, join
 from tests.support.brokers import TOPIC, Mosquitto, broker_in
-from tests.support.servers import PATIENCE, eventually, make_directed, make_task
+from tests.support.servers import PATIENCE, eventually, make_direction_task, make_task
 
 KEYS = ["state", "samples", "checkins", "epsilon"]
 
@@ -90,7 +90,7 @@ def test_four_sensors_of_one_device(tmp_path: Path, mosquitto: Mosquitto) -> Non
 
 
 def test_what_the_state_says(tmp_path: Path, mosquitto: Mosquitto) -> None:
-    transport = MemoryTransport(make_directed(collection__checkins=2, privacy__epsilon=8.0))
+    transport = MemoryTransport(make_direction_task(collection__checkins=2, privacy__epsilon=8.0))
     with closing(join(tmp_path / "device", transport)) as device:
         home = Home(device, mosquitto)
         home.until(state="collecting", why="", samples=0, checkins=0, epsilon=0.0, per_device=8.0)

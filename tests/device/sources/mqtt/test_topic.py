@@ -22,7 +22,7 @@ from crowdml.errors import CrowdmlError, DeviceError, InvalidInput, Unreachable,
 from crowdml.privacy import Limits
 from tests.device.fakes import MemoryTransport, join
 from tests.support.brokers import TOPIC, Mosquitto, broker_in
-from tests.support.servers import PATIENCE, eventually, make_directed, make_task
+from tests.support.servers import PATIENCE, eventually, make_direction_task, make_task
 
 
 @pytest.fixture
@@ -253,7 +253,7 @@ def test_what_cannot_wait_is_named(
 
 
 def test_it_ends_when_all_check_ins_are_made(tmp_path: Path, mosquitto: Mosquitto) -> None:
-    transport = MemoryTransport(make_directed(collection__checkins=2, privacy__epsilon=8.0))
+    transport = MemoryTransport(make_direction_task(collection__checkins=2, privacy__epsilon=8.0))
     with closing(join(tmp_path / "device", transport)) as device:
         subscribe(device, mosquitto)
         mosquitto.publish(*(sample(i / 100) for i in range(9)))

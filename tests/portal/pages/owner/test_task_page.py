@@ -19,7 +19,7 @@ from tests.support.servers import (
     Reply,
     checkin,
     create,
-    directed,
+    direction_checkin,
     enrol,
     enrolled,
     make_task,
@@ -94,7 +94,7 @@ def sent_back(owner: Browser, reply: Reply, words: str) -> bool:
 
 def test_nobody_counts_the_samples_of_whole_people(owner: Browser) -> None:
     device, token = enrolled(owner.wire, "people").values()
-    body = directed(TASKS["people"], device)
+    body = direction_checkin(TASKS["people"], device)
     assert owner.wire.call("POST", "/v1/tasks/people/checkins", body, token).status == 200
     page = text_of(owner.get("/owner/tasks/people"))
     assert "Moderate privacy ε = 4" in page

@@ -1,4 +1,4 @@
-/** What a device remembers. */
+/** Types of `device/storage`: what a device stores. */
 
 import type { Ledger } from "../privacy/ledger.js";
 import type { Chance } from "./chance.js";
