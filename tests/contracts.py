@@ -6,7 +6,7 @@ from grimp import ImportGraph
 from importlinter import Contract, ContractCheck, output
 
 
-class Doors(Contract):
+class PackageImports(Contract):
     """Allow only a module's own package to name it; everybody else imports from the package.
 
     The modules of the root package itself may be named by everybody. What `from package import

@@ -5,7 +5,7 @@ from pathlib import Path
 import grimp
 import pytest
 
-from tests.contracts import Doors
+from tests.contracts import PackageImports
 
 FILES = {
     "__init__.py": "",
@@ -25,8 +25,8 @@ def deep_imports(folder: Path, module: str, planted: str) -> list[str]:
         file = folder / "house" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    doors = Doors("Doors", {}, {})
-    found = doors.check(grimp.build_graph("house", cache_dir=None), verbose=False)
+    contract = PackageImports("PackageImports", {}, {})
+    found = contract.check(grimp.build_graph("house", cache_dir=None), verbose=False)
     assert found.kept == (not found.metadata["deep"])
     return list(found.metadata["deep"])
 
