@@ -167,7 +167,7 @@ class Exchange:
         `tests/vectors/behaviour.json` says what every device does after each kind.
         """
         membership = self._membership
-        self._log_once(f"the server rejected it: {error.detail}")
+        self._log_once(f"the server rejected the request: {error.detail}")
         if error.kind in FINAL_REJECTIONS:
             membership.end(error.detail)
             return Outcome.ENDED

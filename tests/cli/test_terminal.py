@@ -62,7 +62,7 @@ def test_every_command_of_a_device(quick: Here, trickster: tuple[Trickster, str]
     for start in ("Activity", "to learn", "motion", "walk"):
         assert start + SPELT in joined.replace("\n", "")
     run = ("device", "run", "--source", "-", "--wait", 0.01)
-    assert f"the server rejected it: no{SPELT}" in shown(quick(*run, typed=3 * ROW))
+    assert f"the server rejected the request: no{SPELT}" in shown(quick(*run, typed=3 * ROW))
     assert f"no{SPELT}" in shown(quick("device", "leave", "--keep"))
     shown(quick("device", "ledger"))
     quick("device", "join", link, "--yes", "--file", "other")

@@ -181,7 +181,7 @@ export class Exchange extends Membership {
    * @param {Rejected} error
    */
   async #handleRejection(error) {
-    this.notify(phrase("the server rejected it: {why}", { why: error.phrase }));
+    this.notify(phrase("the server rejected the request: {why}", { why: error.phrase }));
     if (FINAL_REJECTIONS.includes(error.kind)) {
       await this.end(error.kind, error.phrase);
       return Outcome.ENDED;
