@@ -63,7 +63,7 @@ def test_what_is_larger_than_it_may_be_is_not_read(data: bytes) -> None:
 def test_models_and_starts_have_a_bound_of_their_own(
     read: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("file", "start"):
+    for module in ("file", "start_file"):
         monkeypatch.setattr(f"crowdml.learnt.{module}.LARGEST_FILE", MOST)
     monkeypatch.setattr(read_model, "__defaults__", (MOST,))
     with pytest.raises(InvalidInput, match=f"m must have at most {MOST:,} bytes of arrays"):
